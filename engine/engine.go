@@ -1,0 +1,174 @@
+// Token ids in, token ids out. The algorithm depends on the model through one number for each token, its log-probability
+// (and entropy and value when asked); every engine continues the chain rule from there.
+//
+// Legend: T tokens of a packed batch, N scored tokens of it, S sequences.
+
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"molt/traj"
+)
+
+// Generator samples continuations. It is safe for concurrent use: requests that run at the same time are batched, and
+// the batch an engine happens to form changes no bit of a reply where Capabilities says Deterministic.
+type Generator interface {
+	// Generate samples until a stop, the token budget, or the end of ctx. It calls emit, if not nil, once for each token
+	// in order, from one goroutine, before Generate returns; emit must not block. When ctx ends, the reply holds what was
+	// sampled until then with FinishAbort, and the error is nil: what was generated is never thrown away silently.
+	Generate(ctx context.Context, r Request, emit func(Token)) (Reply, error)
+	Capabilities() Capabilities
+	Close() error
+}
+
+// Request is one call of the policy.
+type Request struct {
+	Prompt   []int32 // every id the model sees; not empty. The engine copies what it keeps
+	Sampling Sampling
+	Key      Key    // which random numbers to use
+	Session  string // requests of one session extend each other: a hint where cached KV may be found; "" for none
+	Tag      string // names the request in errors and logs
+}
+
+// Sampling says how to choose tokens. The zero value is greedy decoding of nothing: MaxTokens must be set.
+type Sampling struct {
+	Temperature   float32   // divides the logits; 0 takes the most likely id (the lowest on a tie)
+	TopP          float32   // keep the smallest set of ids with at least this probability; 0 and 1 keep all
+	TopK          int       // keep the k most likely ids; 0 keeps all
+	MinP          float32   // keep ids with at least MinP times the largest probability; 0 keeps all
+	MaxTokens     int       // stop after so many ids; at least 1
+	StopTokens    []int32   // stop after sampling one of these (the EOS list); it stays in the reply
+	StopSequences [][]int32 // stop after sampling one of these runs of ids; it stays in the reply
+}
+
+// Key selects the random numbers of a request. The draw for the i-th sampled token is a function of Key and i alone, so a
+// rollout is the same whatever it was batched with, on whichever thread, and whenever it was resumed.
+type Key struct {
+	Seed   uint64 // of the run
+	Group  int64  // ordinal of the group in the run
+	Sample int32  // of the rollout in its group
+	Turn   int32  // ordinal of the call in the rollout
+}
+
+// Token is one sampled id.
+type Token struct {
+	ID      int32
+	Logp    float32 // nats, under the whole distribution at the sampling temperature (at temperature 1 when greedy)
+	Version traj.Version
+}
+
+// Reply is what one Generate returned.
+type Reply struct {
+	Tokens      []Token
+	Finish      traj.Finish
+	Fingerprint string // of the weights that sampled the last token, as the engine serves them
+	Cached      int    // ids of the prompt whose KV was reused
+}
+
+// Capabilities says what an engine can prove. A run is refused at launch when its algorithm needs something missing.
+type Capabilities struct {
+	Name          string
+	Deterministic bool // same Key and weights, same bits, for any batch, chunking and cache reuse
+	Versions      bool // a version on every token, also when weights change under a request
+	Vocab         int  // ids are 0..Vocab-1
+	MaxTokens     int  // longest prompt plus reply
+}
+
+// Learner owns the weights under training. It is driven by one goroutine: the calls of a step are
+// Forward, Backward (or Release), … , Step. Gradients accumulate from one Step to the next.
+type Learner interface {
+	// Forward scores a micro-batch and keeps the pass alive for Backward.
+	Forward(ctx context.Context, b Batch, want Want) (Pass, error)
+	// Step applies the accumulated gradients and clears them. The new version is one more than the last. A step whose
+	// gradient norm is not finite changes no weight, clears the gradients, and says so in Skipped.
+	Step(ctx context.Context, o StepOptions) (StepResult, error)
+	// Weights gives the current weights for a sink. The tensors are read-only and valid until the next Step.
+	Weights(ctx context.Context) (Weights, error)
+	// Save writes everything that training from here depends on into the folder dir; Load reads it back, bit for bit.
+	Save(ctx context.Context, dir string) error
+	Load(ctx context.Context, dir string) error
+	Capabilities() LearnerCapabilities
+	Close() error
+}
+
+// Batch is a packed micro-batch: sequences one behind the other, no padding.
+type Batch struct {
+	Tokens      []int32   // [T]
+	Starts      []int32   // [S+1] sequence i is Tokens[Starts[i]:Starts[i+1]]
+	Score       []int32   // [N] ascending indices into Tokens, none the first of its sequence: score this id given its prefix
+	Temperature []float32 // [N] divides the logits of each scored token; nil means 1
+}
+
+// Want says which lanes a pass computes besides log-probs. A lane that is not wanted costs nothing.
+type Want struct {
+	Entropy bool
+	Value   bool
+	Grad    bool // Backward will be called; without it the engine keeps nothing
+}
+
+// Pass is one forward pass whose graph is still alive. At most one pass of a learner is alive at a time.
+type Pass interface {
+	Logp() []float32    // [N] nats; valid until Backward or Release
+	Entropy() []float32 // [N] nats, of the distribution at the scored temperature; nil unless wanted
+	Value() []float32   // [N]; nil unless wanted
+	// Backward continues the chain rule from the loss's derivative by each lane and adds to the gradients. dEntropy and
+	// dValue may be nil. Engines add up; they never divide.
+	Backward(ctx context.Context, dLogp, dEntropy, dValue []float32) error
+	Release() // ends the pass without a backward; a no-op after Backward
+}
+
+// StepOptions are one optimizer step's settings.
+type StepOptions struct {
+	LR   float64
+	Clip float64 // largest global gradient norm; 0 does not clip
+}
+
+// StepResult is what an optimizer step did.
+type StepResult struct {
+	Version  traj.Version
+	GradNorm float64 // before clipping
+	Skipped  bool    // the norm was not finite: nothing changed, and Version is the old one
+}
+
+// LearnerCapabilities says what a learner can do.
+type LearnerCapabilities struct {
+	Name      string
+	Value     bool // has a value head
+	Vocab     int
+	MaxTokens int // longest sequence
+	MaxBatch  int // most tokens in one Forward
+}
+
+// WeightSink receives published weights. A sink proves what it serves: the fingerprint comes back with every reply.
+type WeightSink interface {
+	// Publish makes w the weights of every token sampled after it returns. KV computed under other weights is never
+	// reused. On error the sink still serves what it served before, or reports ErrLost.
+	Publish(ctx context.Context, w Weights) error
+	Serving() (traj.Version, string)
+}
+
+// Weights is a published version: a manifest, and for engines in this process the tensors themselves.
+type Weights struct {
+	Version     traj.Version
+	Parent      traj.Version // the version this one was trained from
+	Fingerprint string       // over names, shapes and bytes
+	Tensors     []Tensor
+}
+
+// Tensor is one named array. Names and shapes are those of the Hugging Face checkpoint.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+var (
+	// ErrUnavailable marks a call that did nothing and may be tried again, here or elsewhere.
+	ErrUnavailable = errors.New("engine unavailable")
+	// ErrLost marks an engine whose state is gone: start another and load a checkpoint.
+	ErrLost = errors.New("engine lost")
+	// ErrTooLong marks a prompt or sequence beyond the engine's MaxTokens.
+	ErrTooLong = errors.New("too many tokens for the engine")
+)

@@ -1,0 +1,107 @@
+// Checks of what crosses the contracts: adapters call them on arrival, so that a mistake is named once, the same everywhere.
+
+package engine
+
+import (
+	"fmt"
+	"math"
+)
+
+// Validate reports what is wrong with the request for an engine with these capabilities.
+func (r *Request) Validate(c Capabilities) error {
+	if len(r.Prompt) == 0 {
+		return fmt.Errorf("engine: request %q has an empty prompt", r.Tag)
+	}
+	for i, id := range r.Prompt {
+		if id < 0 || int(id) >= c.Vocab {
+			return fmt.Errorf("engine: request %q: prompt id %d at %d is outside the vocabulary of %d", r.Tag, id, i, c.Vocab)
+		}
+	}
+	if err := r.Sampling.Validate(c.Vocab); err != nil {
+		return fmt.Errorf("engine: request %q: %w", r.Tag, err)
+	}
+	if len(r.Prompt)+1 > c.MaxTokens {
+		return fmt.Errorf("engine: request %q: prompt of %d tokens leaves no room in %d: %w", r.Tag, len(r.Prompt), c.MaxTokens, ErrTooLong)
+	}
+	return nil
+}
+
+// Validate reports the first setting that means nothing.
+func (s *Sampling) Validate(vocab int) error {
+	switch {
+	case !(s.Temperature >= 0) || math.IsInf(float64(s.Temperature), 0):
+		return fmt.Errorf("temperature %v; want a finite number >= 0", s.Temperature)
+	case !(s.TopP >= 0 && s.TopP <= 1):
+		return fmt.Errorf("top_p %v; want 0 to 1", s.TopP)
+	case s.TopK < 0:
+		return fmt.Errorf("top_k %d; want 0 (off) or more", s.TopK)
+	case !(s.MinP >= 0 && s.MinP <= 1):
+		return fmt.Errorf("min_p %v; want 0 to 1", s.MinP)
+	case s.MaxTokens < 1:
+		return fmt.Errorf("max_tokens %d; want at least 1", s.MaxTokens)
+	}
+	for _, id := range s.StopTokens {
+		if id < 0 || int(id) >= vocab {
+			return fmt.Errorf("stop token %d is outside the vocabulary of %d", id, vocab)
+		}
+	}
+	for i, seq := range s.StopSequences {
+		if len(seq) == 0 {
+			return fmt.Errorf("stop sequence %d is empty", i)
+		}
+	}
+	return nil
+}
+
+// Validate reports the first broken rule of the batch.
+func (b *Batch) Validate(vocab, maxTokens int) error {
+	if err := b.validateStarts(maxTokens); err != nil {
+		return err
+	}
+	for i, id := range b.Tokens {
+		if id < 0 || int(id) >= vocab {
+			return fmt.Errorf("engine: batch token %d at %d is outside the vocabulary of %d", id, i, vocab)
+		}
+	}
+	return b.validateScore()
+}
+
+func (b *Batch) validateStarts(maxTokens int) error {
+	n := len(b.Starts)
+	if n < 2 || b.Starts[0] != 0 || int(b.Starts[n-1]) != len(b.Tokens) {
+		return fmt.Errorf("engine: batch starts %v do not cover its %d tokens", b.Starts, len(b.Tokens))
+	}
+	for i := 1; i < n; i++ {
+		length := int(b.Starts[i]) - int(b.Starts[i-1])
+		if length < 1 {
+			return fmt.Errorf("engine: batch sequence %d has %d tokens", i-1, length)
+		}
+		if length > maxTokens {
+			return fmt.Errorf("engine: batch sequence %d has %d tokens, more than %d: %w", i-1, length, maxTokens, ErrTooLong)
+		}
+	}
+	return nil
+}
+
+func (b *Batch) validateScore() error {
+	if b.Temperature != nil && len(b.Temperature) != len(b.Score) {
+		return fmt.Errorf("engine: batch scores %d tokens with %d temperatures", len(b.Score), len(b.Temperature))
+	}
+	last, seq := int32(-1), 0
+	for i, t := range b.Score {
+		if t <= last || int(t) >= len(b.Tokens) {
+			return fmt.Errorf("engine: batch score index %d at %d is not ascending inside the batch", t, i)
+		}
+		for b.Starts[seq+1] <= t {
+			seq++
+		}
+		if t == b.Starts[seq] {
+			return fmt.Errorf("engine: batch scores token %d, the first of its sequence, which has no prefix", t)
+		}
+		if b.Temperature != nil && !(b.Temperature[i] > 0 && !math.IsInf(float64(b.Temperature[i]), 0)) {
+			return fmt.Errorf("engine: batch temperature %v at %d; want a finite number > 0", b.Temperature[i], i)
+		}
+		last = t
+	}
+	return nil
+}
