@@ -1,0 +1,57 @@
+# The two commands of the README are `make quickstart` and `make check`. Everything goes through the Go toolchain that
+# go.mod names; GOTOOLCHAIN=auto lets an older Go fetch it.
+export GOTOOLCHAIN := auto
+export CGO_ENABLED := 0
+
+GO     ?= go
+OUT    ?= runs/quickstart
+ARGS   ?=
+LDFLAGS = -s -w
+SECONDS_EACH ?= 20
+
+.PHONY: build quickstart check lint test race bench fuzz golden cover clean
+
+build: bin/molt ## build the static binary bin/molt
+
+.PHONY: bin/molt
+bin/molt:
+	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/molt
+
+quickstart: build ## make a small model and watch it learn to use tools (OUT=folder, ARGS='--seed 1')
+	@./bin/molt quickstart --out $(OUT) $(ARGS)
+
+check: lint test race ## everything that CI runs
+
+lint: ## formatting, vet, staticcheck (rules and reasons: staticcheck.conf)
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt on these files'; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
+
+test: ## all tests
+	$(GO) test ./...
+
+race: ## the rooms that run goroutines, under the race detector (needs a C compiler)
+	@if command -v $${CC:-cc} >/dev/null; then \
+	  echo 'CGO_ENABLED=1 $(GO) test -race -short (rooms with goroutines)'; \
+	  CGO_ENABLED=1 $(GO) test -race -short ./agent/... ./chat/... ./engine/... ./gateway/... ./metrics/... ./rollout/... ./train/... ./run/...; \
+	else echo 'SKIPPED: race tests need a C compiler'; fi
+
+bench: build ## speed, as ratios where a peer is installed
+	./bin/molt bench gemm
+	./bin/molt bench generate
+	./bin/molt bench train
+
+fuzz: ## every fuzz target for SECONDS_EACH seconds
+	@for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "== $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(SECONDS_EACH)s $$pkg || exit 1; \
+	  done; done
+
+golden: ## regenerate golden files with the independent oracles (needs Python; not part of check)
+	@for s in scripts/goldens/*/run.sh; do echo "== $$s"; bash $$s || exit 1; done
+
+cover: ## test coverage for each room
+	$(GO) test -cover ./...
+
+clean:
+	rm -rf bin runs
