@@ -1,0 +1,25 @@
+// Package kernel is the arithmetic of the embedded engine: every operator the transformer needs, forward and backward,
+// over plain float32 slices on one thread, plus the worker pool and the off-heap arena that the model runs them on.
+//
+//   - does: matrix products, norms, rotary embedding, softmax, log-sum-exp, SwiGLU, AdamW; each as a plain Go twin and
+//     as generated AVX2 and AVX-512 assembly that returns the same bits.
+//   - takes: destination first, then sources, then sizes; row-major slices; every size explicit.
+//   - gives: results that depend on the arguments alone: not on the path, the thread count or the partition of the work.
+//   - must not know: what a model, a token or an optimizer step is.
+//   - start reading at: gemm.go, then path.go.
+//
+// Legend: M rows (tokens), N output features, K the dimension that is summed over.
+//
+// # The bitwise law
+//
+// An element of a matrix product is one float32 accumulator that takes k in ascending order with one fused multiply-add
+// each: acc = fma(a[m,k], b[k,n], acc). A reduction along a row has 16 lanes: lane l takes the elements i with
+// i mod 16 = l in ascending order, then lanes fold pairwise at distances 8, 4, 2, 1. Division and square root are IEEE,
+// exp is one polynomial. Everything else rounds after each multiplication and each addition. So work may be split over
+// outputs, never over a sum.
+//
+// A slice that is too short or of the wrong length is the caller's mistake and panics with the sizes; NaN and infinities
+// are data and flow through as IEEE says. Destinations may not overlap sources except where a function says so.
+package kernel
+
+//go:generate go run ./gen

@@ -1,0 +1,4 @@
+package kernel
+
+// pause tells the processor that the caller is polling.
+func pause()

@@ -1,0 +1,45 @@
+package kernel
+
+import "fmt"
+
+// Rope rotates the heads of one token in place (Su et al. 2021, in Hugging Face's rotate-half form): x is heads of hd
+// elements, cos and sin are [hd/2] for the token's position; with a = x[i] and b = x[i+hd/2] of a head,
+// x[i] = a*cos - b*sin and x[i+hd/2] = b*cos + a*sin.
+func Rope(x, cos, sin []float32, hd int) {
+	checkRope("Rope", x, cos, sin, hd)
+	for h := 0; h < len(x); h += hd {
+		ropePlain(x[h:][:hd], cos, sin)
+	}
+}
+
+func ropePlain(x, cos, sin []float32) {
+	half := len(x) / 2
+	for i, c := range cos {
+		a, b, s := x[i], x[i+half], sin[i]
+		x[i] = float32(a*c) - float32(b*s)
+		x[i+half] = float32(b*c) + float32(a*s)
+	}
+}
+
+// RopeBackward turns the gradient of a rotated token into that of the token in place: the inverse rotation.
+func RopeBackward(dx, cos, sin []float32, hd int) {
+	checkRope("RopeBackward", dx, cos, sin, hd)
+	for h := 0; h < len(dx); h += hd {
+		ropeBackwardPlain(dx[h:][:hd], cos, sin)
+	}
+}
+
+func ropeBackwardPlain(dx, cos, sin []float32) {
+	half := len(dx) / 2
+	for i, c := range cos {
+		a, b, s := dx[i], dx[i+half], sin[i]
+		dx[i] = float32(a*c) + float32(b*s)
+		dx[i+half] = float32(b*c) - float32(a*s)
+	}
+}
+
+func checkRope(what string, x, cos, sin []float32, hd int) {
+	if hd <= 0 || hd%2 != 0 || len(x)%hd != 0 || len(cos) != hd/2 || len(sin) != hd/2 {
+		panic(fmt.Sprintf("kernel: %s: x[%d] cos[%d] sin[%d] with head dim %d", what, len(x), len(cos), len(sin), hd))
+	}
+}
