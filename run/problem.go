@@ -1,0 +1,79 @@
+// What goes wrong, in one form: what, where, why, fix, and a stable code that is also an anchor in the documentation.
+
+package run
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+)
+
+// Problem is something a user can mend. Only cmd turns it into an exit code.
+type Problem struct {
+	Code   Code
+	Where  string // file:line:col, a folder, or a setting
+	What   string
+	Why    string // the cause, where it adds something
+	Fix    string
+	Line   string // the line of a file, shown with a caret
+	Column int    // 1-based place of the caret; 0 shows none
+	Err    error  // the cause as an error, for errors.Is
+}
+
+// Code is a stable name of a class of problems: MOLT-, a letter for the exit code's class, a number.
+type Code string
+
+const (
+	CodeUsage       Code = "MOLT-U001" // a command, flag or argument is wrong
+	CodeRecipe      Code = "MOLT-U002" // a recipe file is wrong
+	CodeSetting     Code = "MOLT-U003" // a setting's value is wrong
+	CodeCombined    Code = "MOLT-U004" // two settings contradict each other, or one has no effect
+	CodeModel       Code = "MOLT-D001" // a model folder is refused
+	CodeTokenizer   Code = "MOLT-D002" // a tokenizer, or its match with the model, is refused
+	CodeTemplate    Code = "MOLT-D003" // a chat template is refused
+	CodeData        Code = "MOLT-D004" // a data file is refused
+	CodeRunFolder   Code = "MOLT-D005" // the run folder holds something else, is finished, or is damaged
+	CodeAlarm       Code = "MOLT-A001" // the run stopped itself: it would train on something it cannot vouch for
+	CodeResource    Code = "MOLT-R001" // disk, memory, permission, or a service is missing
+	CodeBusy        Code = "MOLT-R002" // another run holds the folder
+	CodeInterrupted Code = "MOLT-I001" // stopped by the user; resumable
+	CodeFailed      Code = "MOLT-F001" // anything else
+)
+
+// Error writes the problem as one sentence: where, what, why, fix.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	if p.Where != "" {
+		b.WriteString(p.Where + ": ")
+	}
+	b.WriteString(p.What)
+	if p.Why != "" {
+		b.WriteString(": " + p.Why)
+	}
+	if p.Fix != "" {
+		b.WriteString("; " + p.Fix)
+	}
+	return b.String()
+}
+
+func (p *Problem) Unwrap() error { return p.Err }
+
+// reason shortens the common file errors to their cause: the path is said elsewhere.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file or folder"
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	case errors.Is(err, syscall.ENOSPC):
+		return "the disk is full"
+	case errors.Is(err, syscall.EROFS):
+		return "the file system is read-only"
+	}
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
