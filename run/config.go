@@ -135,25 +135,25 @@ type EvalConfig struct {
 
 // CkptConfig says what is kept on disk.
 type CkptConfig struct {
-	Path      string  `yaml:"path" alias:"ckpt.output_dir" help:"run folder"`
+	Path      string  `yaml:"path" free:"yes" alias:"ckpt.output_dir" help:"run folder"`
 	SaveSteps int     `yaml:"save_steps" help:"resumable checkpoint every so many batches" unit:"batches" range:">=1"`
-	MaxNum    int     `yaml:"max_num" help:"keep at most so many checkpoints besides the best" range:">=1"`
-	MaxMem    float64 `yaml:"max_mem" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:">=0"`
+	MaxNum    int     `yaml:"max_num" free:"yes" help:"keep at most so many checkpoints besides the best" range:">=1"`
+	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:">=0"`
 	BestKey   string  `yaml:"best_metric_key" help:"evaluation metric that picks the best checkpoint" enum:"pass1,passk"`
 }
 
 // LoggerConfig says where numbers go.
 type LoggerConfig struct {
-	TensorBoard bool `yaml:"tensorboard" help:"also write TensorBoard files into the run folder"`
-	KeepPerStep int  `yaml:"keep_rollouts" help:"most rollouts kept for the report from each batch" range:">=0"`
-	KeepMiB     int  `yaml:"keep_mib" help:"most room for kept rollouts over the run" unit:"MiB" range:">=1"`
+	TensorBoard bool `yaml:"tensorboard" free:"yes" help:"also write TensorBoard files into the run folder"`
+	KeepPerStep int  `yaml:"keep_rollouts" free:"yes" help:"most rollouts kept for the report from each batch" range:">=0"`
+	KeepMiB     int  `yaml:"keep_mib" free:"yes" help:"most room for kept rollouts over the run" unit:"MiB" range:">=1"`
 }
 
 // EngineConfig sizes the embedded engine.
 type EngineConfig struct {
-	Threads  int `yaml:"threads" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:">=0"`
-	InFlight int `yaml:"in_flight" alias:"rollout.vllm_generate_batch_size" help:"most rollouts running at once; 0 takes one batch" unit:"rollouts" range:">=0"`
-	CacheMiB int `yaml:"cache_mib" help:"room for the KV cache" unit:"MiB" range:">=1"`
+	Threads  int `yaml:"threads" free:"yes" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:">=0"`
+	InFlight int `yaml:"in_flight" free:"yes" alias:"rollout.vllm_generate_batch_size" help:"most rollouts running at once; 0 takes one batch" unit:"rollouts" range:">=0"`
+	CacheMiB int `yaml:"cache_mib" free:"yes" help:"room for the KV cache" unit:"MiB" range:">=1"`
 }
 
 // Defaults is the one place where built-in values live.

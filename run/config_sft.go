@@ -52,21 +52,21 @@ type SFTEvalConfig struct {
 
 // SFTCkptConfig says what is kept on disk.
 type SFTCkptConfig struct {
-	Path      string  `yaml:"path" alias:"ckpt.output_dir" help:"run folder"`
+	Path      string  `yaml:"path" free:"yes" alias:"ckpt.output_dir" help:"run folder"`
 	SaveSteps int     `yaml:"save_steps" help:"resumable checkpoint every so many steps" unit:"steps" range:">=1"`
-	MaxNum    int     `yaml:"max_num" help:"keep at most so many checkpoints" range:">=1"`
-	MaxMem    float64 `yaml:"max_mem" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:">=0"`
+	MaxNum    int     `yaml:"max_num" free:"yes" help:"keep at most so many checkpoints" range:">=1"`
+	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:">=0"`
 }
 
 // SFTLogConfig says where numbers go.
 type SFTLogConfig struct {
-	TensorBoard bool `yaml:"tensorboard" help:"also write TensorBoard files into the run folder"`
-	Every       int  `yaml:"logging_steps" help:"write an event every so many steps" unit:"steps" range:">=1"`
+	TensorBoard bool `yaml:"tensorboard" free:"yes" help:"also write TensorBoard files into the run folder"`
+	Every       int  `yaml:"logging_steps" free:"yes" help:"write an event every so many steps" unit:"steps" range:">=1"`
 }
 
 // SFTEngine sizes the embedded engine.
 type SFTEngine struct {
-	Threads int `yaml:"threads" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:">=0"`
+	Threads int `yaml:"threads" free:"yes" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:">=0"`
 }
 
 // SFTDefaults is the one place where built-in values live.

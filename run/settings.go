@@ -21,6 +21,7 @@ type Setting struct {
 	Range   string   // ">=0", ">0", "[0,1]", "(0,1]", "[0,1)"
 	Enum    []string // the allowed words; nil allows any
 	Len     int      // exact length of a list; 0 allows any
+	Free    bool     // changes no result: a run may be resumed with another value
 	Source  string   // where the value came from: default, a file with its line, or a flag
 
 	value reflect.Value
@@ -45,6 +46,7 @@ func settingsOf(v reflect.Value, prefix string) []*Setting {
 		s.Aliases = splitList(field.Tag.Get("alias"))
 		s.Enum = splitList(field.Tag.Get("enum"))
 		s.Len, _ = strconv.Atoi(field.Tag.Get("len"))
+		s.Free = field.Tag.Get("free") != ""
 		list = append(list, s)
 	}
 	return list

@@ -1,0 +1,209 @@
+// A run is a folder. Folder opens one: new, or unfinished with the same configuration; anything else is refused. What
+// survives kill -9 is what lies here: run.json (who the run is, and whether it ended), checkpoints/ (weights, optimizer
+// and position, written whole or not at all), events.jsonl and rollouts.jsonl (cut back to the checkpoint on resume).
+
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"molt/internal/atomicfile"
+
+	"github.com/gofrs/flock"
+)
+
+// Folder is an open run folder. One process holds it at a time.
+type Folder struct {
+	Path   string
+	Fresh  bool // nothing was done here yet
+	record record
+	lock   *flock.Flock
+}
+
+// record is run.json.
+type record struct {
+	Command  string            `json:"command"`
+	Digest   string            `json:"digest"`   // over the settings that change results
+	Settings map[string]string `json:"settings"` // those settings, to name what differs
+	Attempt  int               `json:"attempt"`  // times the run was started
+	Outcome  string            `json:"outcome"`  // "" while unfinished
+}
+
+// The names inside a run folder.
+const (
+	recordFile     = "run.json"
+	lockFile       = "lock"
+	configFile     = "config.yaml"
+	eventsFile     = "events.jsonl"
+	rolloutsFile   = "rollouts.jsonl"
+	checkpointsDir = "checkpoints"
+	bestDir        = "best"
+	finalDir       = "final"
+	reportFile     = "report.html"
+	tensorboardDir = "tensorboard"
+)
+
+// OpenFolder creates the folder, or opens it to resume an unfinished run of the same command, settings and inputs. Inputs
+// are facts that change results and are no settings, such as the digest of a data file.
+func OpenFolder(path, command string, settings []*Setting, inputs map[string]string) (f *Folder, err error) {
+	if path == "" {
+		return nil, &Problem{Code: CodeSetting, What: "no run folder", Fix: "say where to write with --ckpt.path FOLDER"}
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, &Problem{Code: CodeResource, Where: path, What: "cannot create the run folder", Why: reason(err), Fix: "choose a folder you may write to", Err: err}
+	}
+	f = &Folder{Path: path, lock: flock.New(filepath.Join(path, lockFile))}
+	if err := f.refuseStrangers(); err != nil {
+		return nil, err
+	}
+	if err := f.acquire(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	return f, f.begin(command, settings, inputs)
+}
+
+// refuseStrangers refuses a folder that holds files and no run.
+func (f *Folder) refuseStrangers() error {
+	entries, err := os.ReadDir(f.Path)
+	if err != nil {
+		return &Problem{Code: CodeResource, Where: f.Path, What: "cannot read the run folder", Why: reason(err), Fix: "choose another folder", Err: err}
+	}
+	if _, err := os.Stat(filepath.Join(f.Path, recordFile)); err == nil {
+		return nil
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != lockFile && name != configFile && !strings.HasSuffix(name, ".tmp") {
+			return &Problem{Code: CodeRunFolder, Where: f.Path, What: "the folder is not empty and holds no run", Why: "it has " + name, Fix: "choose an empty folder"}
+		}
+	}
+	return nil
+}
+
+func (f *Folder) acquire() error {
+	held, err := f.lock.TryLock()
+	if err != nil {
+		return &Problem{Code: CodeResource, Where: f.Path, What: "cannot lock the run folder", Why: reason(err), Fix: "choose a folder you may write to", Err: err}
+	}
+	if !held {
+		return &Problem{Code: CodeBusy, Where: f.Path, What: "another run holds this folder", Fix: "wait for it to end, or choose another folder"}
+	}
+	return nil
+}
+
+// begin decides between fresh, resumed and refused, and counts the attempt.
+func (f *Folder) begin(command string, settings []*Setting, inputs map[string]string) error {
+	want := record{Command: command, Settings: decisive(settings)}
+	maps.Copy(want.Settings, inputs)
+	want.Digest = digest(want.Command, want.Settings)
+	have, err := f.readRecord()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Fresh = true
+	case err != nil:
+		return &Problem{Code: CodeRunFolder, Where: filepath.Join(f.Path, recordFile), What: "cannot read what this run is", Why: reason(err), Fix: "choose another folder", Err: err}
+	case have.Outcome != "":
+		return &Problem{Code: CodeRunFolder, Where: f.Path, What: "the run here is finished (" + have.Outcome + ")", Fix: "choose another folder, or look at it with `molt show " + f.Path + "`"}
+	case have.Digest != want.Digest:
+		return &Problem{Code: CodeRunFolder, Where: f.Path, What: "the unfinished run here has another configuration", Why: difference(have, want), Fix: "give the same settings to resume it, or choose another folder"}
+	default:
+		want.Attempt = have.Attempt
+	}
+	want.Attempt++
+	f.record = want
+	if err := f.write(configFile, []byte(WriteRecipe(settings))); err != nil {
+		return err
+	}
+	return f.writeRecord()
+}
+
+// Attempt numbers the starts of this run, from 1.
+func (f *Folder) Attempt() int { return f.record.Attempt }
+
+// Digest identifies the configuration.
+func (f *Folder) Digest() string { return f.record.Digest }
+
+// File is the path of a file in the folder.
+func (f *Folder) File(name ...string) string {
+	return filepath.Join(append([]string{f.Path}, name...)...)
+}
+
+// Finish marks the run as ended; it will not be resumed.
+func (f *Folder) Finish(outcome string) error {
+	f.record.Outcome = outcome
+	return f.writeRecord()
+}
+
+// Close releases the folder.
+func (f *Folder) Close() error { return f.lock.Unlock() }
+
+func (f *Folder) readRecord() (record, error) {
+	var r record
+	data, err := os.ReadFile(f.File(recordFile))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(data, &r)
+}
+
+func (f *Folder) writeRecord() error {
+	data, err := json.MarshalIndent(f.record, "", "  ")
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	return f.write(recordFile, append(data, '\n'))
+}
+
+func (f *Folder) write(name string, data []byte) error {
+	if err := atomicfile.Write(f.File(name), data); err != nil {
+		return &Problem{Code: CodeResource, Where: f.File(name), What: "cannot write", Why: reason(err), Fix: "make room or choose another folder; the same command resumes", Err: err}
+	}
+	return nil
+}
+
+// decisive keeps the settings that change results.
+func decisive(settings []*Setting) map[string]string {
+	m := map[string]string{}
+	for _, s := range settings {
+		if !s.Free {
+			m[s.Name] = s.Text()
+		}
+	}
+	return m
+}
+
+func digest(command string, settings map[string]string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n", command)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(h, "%q=%q\n", name, settings[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// difference names the first setting that differs.
+func difference(have, want record) string {
+	if have.Command != want.Command {
+		return fmt.Sprintf("it is a run of `molt %s`", have.Command)
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Settings)) {
+		if have.Settings[name] != want.Settings[name] {
+			return fmt.Sprintf("%s was %q and is now %q", name, have.Settings[name], want.Settings[name])
+		}
+	}
+	return "it was made by another version of the program"
+}
