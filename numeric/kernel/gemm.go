@@ -27,22 +27,23 @@ func Gemm(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, a
 	if m == 0 || n == 0 {
 		return
 	}
-	gemmPlain(c, ldc, a, rowA, colA, b, m, n, k, accumulate)
+	if !gemmVec(c, ldc, a, rowA, colA, b, m, n, k, accumulate) {
+		gemmPlain(c, ldc, a, rowA, colA, b, m, n, k, accumulate)
+	}
 }
 
 func gemmPlain(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, accumulate bool) {
 	for n0 := 0; n0 < n; n0 += Lanes {
 		width := min(Lanes, n-n0)
-		panel := b.Data[n0/Lanes*b.PanelStride:]
 		for i := range m {
 			row := c[i*ldc+n0:][:width]
 			if !accumulate {
 				clear(row)
 			}
 			for kk := range k {
-				x := a[i*rowA+kk*colA]
-				for j, y := range panel[kk*b.RowStride:][:width] {
-					row[j] = fma32(x, y, row[j])
+				x := float64(a[i*rowA+kk*colA])
+				for j, y := range b.Data[n0/Lanes*b.PanelStride+kk*b.RowStride:][:width] {
+					row[j] = roundOnce(x*float64(y), float64(row[j]))
 				}
 			}
 		}
