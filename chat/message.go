@@ -1,0 +1,102 @@
+// The canonical conversation. Every wire, data set and environment speaks through these types; text only.
+
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role says who speaks.
+type Role string
+
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Tool      Role = "tool"
+)
+
+// Message is one entry of a conversation.
+type Message struct {
+	Role       Role       `json:"role"`
+	Content    string     `json:"content"`
+	Reasoning  string     `json:"reasoning_content,omitzero"` // of an assistant: what it thought, without the markers
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`       // of an assistant
+	ToolCallID string     `json:"tool_call_id,omitzero"`      // of a tool: the call that it answers
+	Name       string     `json:"name,omitzero"`
+}
+
+// ToolCall is a request of the assistant to run a tool.
+type ToolCall struct {
+	ID        string `json:"id,omitzero"`
+	Name      string `json:"name"`
+	Arguments Value  `json:"arguments"` // an object
+}
+
+// ToolSpec offers a tool to the assistant. Spec is what the template shows, keys in the author's order:
+// {"type": "function", "function": {"name": …, "description": …, "parameters": {…}}}.
+type ToolSpec struct {
+	Name string
+	Spec Value
+}
+
+// NewToolSpec builds the usual specification. parameters is a JSON schema.
+func NewToolSpec(name, description string, parameters Value) ToolSpec {
+	function := Object(Member{"name", String(name)}, Member{"description", String(description)}, Member{"parameters", parameters})
+	return ToolSpec{name, Object(Member{"type", String("function")}, Member{"function", function})}
+}
+
+// Conversation is everything that a prompt is rendered from.
+type Conversation struct {
+	Messages []Message
+	Tools    []ToolSpec
+}
+
+// Validate reports the first message that no conversation can have.
+func (c *Conversation) Validate() error {
+	if len(c.Messages) == 0 {
+		return fmt.Errorf("chat: a conversation without messages")
+	}
+	for i := range c.Messages {
+		if err := c.Messages[i].validate(); err != nil {
+			return fmt.Errorf("chat: message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (m *Message) validate() error {
+	switch m.Role {
+	case System, User, Assistant, Tool:
+	default:
+		return fmt.Errorf("role %q; want system, user, assistant or tool", m.Role)
+	}
+	if m.Role != Assistant && (len(m.ToolCalls) > 0 || m.Reasoning != "") {
+		return fmt.Errorf("role %s carries tool calls or reasoning; only an assistant does", m.Role)
+	}
+	for i, call := range m.ToolCalls {
+		if call.Name == "" || call.Arguments.Kind() != KindObject {
+			return fmt.Errorf("tool call %d: name %q with arguments of type %s; want a name and an object", i, call.Name, call.Arguments.Kind())
+		}
+	}
+	return nil
+}
+
+// Equal reports whether two messages are the same, but for the order of keys in arguments.
+func (m *Message) Equal(n *Message) bool {
+	return m.Role == n.Role && m.Content == n.Content && m.Reasoning == n.Reasoning && m.ToolCallID == n.ToolCallID && m.Name == n.Name &&
+		slices.EqualFunc(m.ToolCalls, n.ToolCalls, func(a, b ToolCall) bool { return a.ID == b.ID && a.sameCall(b) })
+}
+
+func (c ToolCall) sameCall(d ToolCall) bool {
+	return c.Name == d.Name && c.Arguments.Equal(d.Arguments)
+}
+
+// SameTurn reports whether two assistant messages are the same turn although a client dropped its reasoning, trimmed its
+// text or renumbered its calls. Nothing but whitespace at the ends of the text may differ.
+func (m *Message) SameTurn(n *Message) bool {
+	return m.Role == Assistant && n.Role == Assistant && strings.TrimSpace(m.Content) == strings.TrimSpace(n.Content) &&
+		slices.EqualFunc(m.ToolCalls, n.ToolCalls, ToolCall.sameCall)
+}
