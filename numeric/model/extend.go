@@ -1,5 +1,11 @@
 package model
 
+import (
+	"fmt"
+
+	"molt/numeric/kernel"
+)
+
 // Seq is a sequence's place in a KV pool: position p lives in Pages[p/PageTokens].
 type Seq struct {
 	Pages []int32
@@ -20,21 +26,76 @@ type Span struct {
 //
 // Calls with different Works may run at the same time as long as they write different pages.
 func (m *Model) Extend(w *Work, kv *KV, spans []Span, want []bool) (hidden []float32) {
-	panic("model: Extend is not built yet")
+	if w.m != m || len(want) != len(spans) {
+		panic(fmt.Sprintf("model: Extend: %d spans, %d wants, or another model's Work", len(spans), len(want)))
+	}
+	w.begin(kv)
+	s := &w.scored
+	s.n = 0
+	for i, span := range spans {
+		w.addSpan(i, span)
+		if want[i] {
+			if s.n == len(s.rows) {
+				panic(fmt.Sprintf("model: Extend: more wanted hidden states than the budget's %d", len(s.rows)))
+			}
+			s.rows[s.n] = int32(w.rows - 1)
+			s.n++
+		}
+	}
+	w.stack()
+	w.pool.Run(blocks(s.n, w.blockRows(s.n)), (*gathering)(w))
+	return s.hidden[:s.n*w.c.Dim]
+}
+
+// addSpan appends the i-th span to the pass.
+func (w *Work) addSpan(i int, span Span) {
+	c, n, at := w.c, len(span.Tokens), span.Seq.Len
+	if n == 0 || w.rows+n > len(w.ids) || at < 0 || at+n > c.MaxPositions || at+n > len(span.Seq.Pages)*PageTokens {
+		panic(fmt.Sprintf("model: Extend: span %d has %d tokens at position %d with %d pages; the budget has room for %d tokens, "+
+			"a sequence for %d positions", i, n, at, len(span.Seq.Pages), len(w.ids)-w.rows, c.MaxPositions))
+	}
+	for _, page := range span.Seq.Pages[:(at+n+PageTokens-1)/PageTokens] {
+		if page < 0 || int(page) >= w.kv.pages {
+			panic(fmt.Sprintf("model: Extend: span %d uses page %d of %d", i, page, w.kv.pages))
+		}
+	}
+	for _, id := range span.Tokens {
+		if id < 0 || int(id) >= c.Vocab {
+			panic(fmt.Sprintf("model: Extend: span %d has token %d; the vocabulary has %d", i, id, c.Vocab))
+		}
+	}
+	w.add(run{len: n, pos: at, pages: span.Seq.Pages, span: PageTokens}, span.Tokens)
+}
+
+// gathering is the final norm of the wanted rows as a task.
+type gathering Work
+
+func (t *gathering) Do(item, worker int) {
+	w := (*Work)(t)
+	w.gather(w.blockAt(item, worker, w.scored.n))
 }
 
 // Logits writes the logits [rows, V] of hidden states [rows, d].
 func (m *Model) Logits(w *Work, dst, hidden []float32, rows int) {
-	panic("model: Logits is not built yet")
+	w.unembed = unembedding{m, dst, hidden, rows}
+	w.pool.Run(blocks(rows, stripRows)*w.unembed.columns(), &w.unembed)
+	w.unembed = unembedding{}
 }
 
-// Temper divides a row of logits by the temperature in place, as Forward does. The temperature must be above 0.
-func Temper(logits []float32, temperature float32) {
-	panic("model: Temper is not built yet")
+// unembedding is Logits as a task over blocks of rows times blocks of ids.
+type unembedding struct {
+	m           *Model
+	dst, hidden []float32
+	rows        int
 }
 
-// LogSumExp is the normaliser of a row of logits [V], already divided by the temperature: the log-prob of id i is
-// logits[i]-LogSumExp(logits), with the bits that Forward gives.
-func LogSumExp(logits []float32) float32 {
-	panic("model: LogSumExp is not built yet")
+const unembedIDs = 256
+
+func (t *unembedding) columns() int { return blocks(t.m.config.Vocab, unembedIDs) }
+
+func (t *unembedding) Do(item, _ int) {
+	c := t.m.config
+	row, id := item/t.columns()*stripRows, item%t.columns()*unembedIDs
+	rows, n := min(stripRows, t.rows-row), min(unembedIDs, c.Vocab-id)
+	kernel.Gemm(t.dst[row*c.Vocab+id:], c.Vocab, t.hidden[row*c.Dim:], c.Dim, 1, t.m.unembed.from(id), rows, n, c.Dim, false)
 }

@@ -10,12 +10,11 @@ import (
 const PageTokens = 64
 
 // KV is a pool of pages. A page holds the keys and values of PageTokens consecutive positions of one sequence, for all
-// layers. Who owns a page, and who shares it, is the caller's affair. A page's content is meaningful only for positions
-// that were written; nothing else of it is ever read.
+// layers. Who owns a page, and who shares it, is the caller's affair. Nothing of a page is read but positions that were
+// written.
 //
-// Page layout, for each layer and key/value head: the keys as a packed operand [hd, 64], four panels of 16 keys, so that
-// queries times keys is a product over hd; then the values as rows [64, pad(hd)], so that probabilities times values is a
-// product over keys.
+// A page is one part for each layer and key/value head: the keys as a packed operand [hd, 64], so that queries times keys
+// is a product over hd; then the values as rows [64, pad(hd)], so that probabilities times values is a product over keys.
 type KV struct {
 	arena   *kernel.Arena
 	data    []float32
@@ -34,15 +33,15 @@ func NewKV(c Config, pages int) (*KV, error) {
 		return nil, fmt.Errorf("model: a KV pool of %d pages; it needs at least 1", pages)
 	}
 	kv := &KV{pages: pages, layers: c.Layers, heads: c.KVHeads, headDim: c.HeadDim}
-	kv.arena = kernel.NewArena(pages * kv.pageLen())
-	kv.data = kv.arena.Floats(pages * kv.pageLen())
+	kv.arena = kernel.NewArena(pages * kv.spanLen(PageTokens))
+	kv.data = kv.arena.Floats(pages * kv.spanLen(PageTokens))
 	return kv, nil
 }
 
 // KVBytes is the memory of a pool of pages.
 func KVBytes(c Config, pages int) int64 {
 	kv := KV{layers: c.Layers, heads: c.KVHeads, headDim: c.HeadDim}
-	return 4 * int64(pages) * int64(kv.pageLen())
+	return 4 * int64(pages) * int64(kv.spanLen(PageTokens))
 }
 
 // Pages is the size of the pool: page ids are 0..Pages-1.
@@ -53,26 +52,39 @@ func (kv *KV) Free() { kv.arena.Free() }
 
 // CopyPage copies a page, for all layers: copy-on-write for a shared page that two continuations will write to.
 func (kv *KV) CopyPage(dst, src int32) {
-	n := kv.pageLen()
+	n := kv.spanLen(PageTokens)
 	copy(kv.data[int(dst)*n:][:n], kv.data[int(src)*n:][:n])
 }
 
-func (kv *KV) keysLen() int { return kv.headDim * PageTokens }
-func (kv *KV) headLen() int { return kv.keysLen() + pad(kv.headDim)*PageTokens }
-func (kv *KV) pageLen() int { return kv.layers * kv.heads * kv.headLen() }
+// partLen is the floats of one layer and head for span positions, spanLen those of all.
+func (kv *KV) partLen(span int) int { return span * (kv.headDim + pad(kv.headDim)) }
+func (kv *KV) spanLen(span int) int { return kv.layers * kv.heads * kv.partLen(span) }
 
-// head is the part of a page for one layer and key/value head.
-func (kv *KV) head(page int32, layer, head int) (keys, values []float32) {
-	part := kv.data[int(page)*kv.pageLen()+(layer*kv.heads+head)*kv.headLen():][:kv.headLen()]
-	return part[:kv.keysLen()], part[kv.keysLen():]
+// run is one sequence's part of a pass: rows row..row+len-1 are its positions pos..pos+len-1. Its KV lies in extents of
+// span positions: pages of the caller's pool, or, in training, one extent of the Work's own that holds all of it.
+type run struct {
+	row, len, pos int
+	pages         []int32 // nil in training
+	base          int     // offset of the only extent, when pages is nil
+	span          int
 }
 
-// store writes one position's key and value [hd] of one head.
-func (kv *KV) store(page int32, layer, head, slot int, key, value []float32) {
-	keys, values := kv.head(page, layer, head)
-	lane := keys[slot/16*16*kv.headDim+slot%16:]
-	for i, x := range key {
-		lane[i*16] = x
+// extent is the part for one layer and key/value head of r's positions i*span and up. A Work's own KV holds two layers,
+// used in turn: the layer that attends and the one that is being filled.
+func (kv *KV) extent(r *run, i, layer, head int) (keys kernel.B, values kernel.B) {
+	base := r.base
+	if r.pages != nil {
+		base = int(r.pages[i]) * kv.spanLen(r.span)
 	}
-	copy(values[slot*pad(kv.headDim):], value)
+	part := kv.data[base+(layer%kv.layers*kv.heads+head)*kv.partLen(r.span):][:kv.partLen(r.span)]
+	rows := kv.headDim * r.span
+	return kernel.Packed(part[:rows], kv.headDim), kernel.RowMajor(part[rows:], pad(kv.headDim))
+}
+
+// store writes the key and value [hd] of one position.
+func (kv *KV) store(r *run, position, layer, head int, key, value []float32) {
+	keys, values := kv.extent(r, position/r.span, layer, head)
+	slot := position % r.span
+	kernel.PackColumn(keys.Data, key, slot)
+	copy(values.Data[slot*values.RowStride:], value)
 }

@@ -9,8 +9,20 @@ type Model struct {
 	config Config
 	arena  *kernel.Arena
 	params []Param
-	flat   []float32
+	rope   rope
+
+	products []products
+	unembed  linear
+	linears  []*linear // all of the above
+	packs    *packing  // forward copies to make on Refresh
+
+	backArena *kernel.Arena // nil until the first Backward: a model that only generates never has it
+	backPacks *packBackward
+	backFresh bool // the backward copies are those of the current weights
 }
+
+// products are a layer's projections.
+type products struct{ qkv, o, gateUp, down linear }
 
 // New allocates a decoder off the Go heap, all weights zero; Free gives it back.
 func New(c Config) (*Model, error) {
@@ -18,11 +30,34 @@ func New(c Config) (*Model, error) {
 		return nil, err
 	}
 	specs := layout(c)
-	m := &Model{config: c, arena: kernel.NewArena(storage(specs))}
-	m.flat = m.arena.Floats(storage(specs))
-	m.params = bind(specs, m.flat)
-	m.views = view(c, specs, m.flat)
+	m := &Model{config: c, arena: kernel.NewArena(int(modelBytes(c) / 4))}
+	flat := m.arena.Floats(storage(specs))
+	m.params = bind(specs, flat)
+	m.views = view(c, specs, flat)
+	m.rope = newRope(c, m.arena.Floats)
+	m.link()
+	packs := packing(packJobs(m.linears, func(p *linear) int { return p.out }))
+	m.packs = &packs
+	m.Refresh(nil)
 	return m, nil
+}
+
+// link sets up the projections over the weights.
+func (m *Model) link() {
+	c := m.config
+	add := func(p *linear, w []float32, out, in int) {
+		*p = linear{w: w, in: in, out: out, forward: m.arena.Floats(kernel.PackedLen(in, out))}
+		m.linears = append(m.linears, p)
+	}
+	m.products = make([]products, c.Layers)
+	for l := range m.products {
+		p, w := &m.products[l], &m.layers[l]
+		add(&p.qkv, w.qkv, c.qkv(), c.Dim)
+		add(&p.o, w.o, c.Dim, c.qDim())
+		add(&p.gateUp, w.gateUp, c.gateUp(), c.Dim)
+		add(&p.down, w.down, c.Dim, c.FFN)
+	}
+	add(&m.unembed, m.head, c.Vocab, c.Dim)
 }
 
 // Config is the shape given to New.
@@ -33,12 +68,56 @@ func (m *Model) Params() []Param { return m.params }
 
 // Refresh makes the current weights the ones that Extend and Forward use: call it after Init, after loading, after each
 // optimizer step. pool may be nil.
-func (m *Model) Refresh(pool *kernel.Pool) { panic("model: Refresh is not built yet") }
+func (m *Model) Refresh(pool *kernel.Pool) {
+	runAll(pool, len(*m.packs), m.packs)
+	m.backFresh = false
+}
 
-// Init draws fresh weights from seed: embeddings N(0, 0.05²), projections N(0, 1/fan_in) with o and down further scaled by
-// 1/sqrt(2 Layers), norms 1, biases and the value head 0. The same seed gives the same bits on every machine. Refresh
-// afterwards.
-func (m *Model) Init(seed uint64) { panic("model: Init is not built yet") }
+// refreshBackward makes the copies that Backward reads, once for each set of weights.
+func (m *Model) refreshBackward(pool *kernel.Pool) {
+	if m.backFresh {
+		return
+	}
+	if m.backArena == nil {
+		m.backArena = kernel.NewArena(int(backwardBytes(m.config) / 4))
+		for _, p := range m.linears {
+			p.backward = m.backArena.Floats(kernel.PackedLen(p.out, p.in))
+		}
+		packs := packBackward(packJobs(m.linears, func(p *linear) int { return p.in }))
+		m.backPacks = &packs
+	}
+	runAll(pool, len(*m.backPacks), m.backPacks)
+	m.backFresh = true
+}
 
 // Free releases the memory; m must not be used afterwards.
-func (m *Model) Free() { m.arena.Free() }
+func (m *Model) Free() {
+	m.arena.Free()
+	if m.backArena != nil {
+		m.backArena.Free()
+	}
+}
+
+// ModelBytes is the memory of a model: weights and their forward copies, and the backward copies when it is trained.
+func ModelBytes(c Config, grad bool) int64 {
+	if grad {
+		return modelBytes(c) + backwardBytes(c)
+	}
+	return modelBytes(c)
+}
+
+// GradsBytes is the memory of one Grads.
+func GradsBytes(c Config) int64 { return 4 * int64(storage(layout(c))) }
+
+func modelBytes(c Config) int64 {
+	floats := storage(layout(c)) + 2*pad(c.MaxPositions*c.HeadDim/2)
+	floats += c.Layers*(kernel.PackedLen(c.Dim, c.qkv())+kernel.PackedLen(c.qDim(), c.Dim)+
+		kernel.PackedLen(c.Dim, c.gateUp())+kernel.PackedLen(c.FFN, c.Dim)) + kernel.PackedLen(c.Dim, c.Vocab)
+	return 4 * int64(floats)
+}
+
+func backwardBytes(c Config) int64 {
+	floats := c.Layers*(kernel.PackedLen(c.qkv(), c.Dim)+kernel.PackedLen(c.Dim, c.qDim())+
+		kernel.PackedLen(c.gateUp(), c.Dim)+kernel.PackedLen(c.Dim, c.FFN)) + kernel.PackedLen(c.Vocab, c.Dim)
+	return 4 * int64(floats)
+}

@@ -1,6 +1,10 @@
 package model
 
-import "molt/numeric/kernel"
+import (
+	"fmt"
+
+	"molt/numeric/kernel"
+)
 
 // Budget bounds what one pass may hold; memory is reserved for it once.
 type Budget struct {
@@ -9,20 +13,200 @@ type Budget struct {
 	Grad   bool // reserve what Backward needs
 }
 
-// Work is the memory and the threads of one pass at a time: scratch, activations, results. It serves one model shape.
-type Work struct {
-	pool *kernel.Pool
+func (b Budget) score() int {
+	if b.Score == 0 {
+		return b.Tokens
+	}
+	return b.Score
 }
+
+// Work is the memory and the threads of one pass at a time: scratch, activations, results.
+type Work struct {
+	m      *Model
+	c      Config
+	pool   *kernel.Pool
+	budget Budget
+	arena  *kernel.Arena
+
+	// The current pass.
+	rows    int     // tokens
+	ids     []int32 // [T]
+	runs    []run
+	runOf   []int32 // [T] index into runs
+	kv      *KV
+	ownKV   KV // for training
+	layer   int
+	layers  []activations // [Layers+1]; the last has only x
+	rotated []float32     // [T, pad((H+G)hd)] queries and keys of one layer, normed and rotated
+	scratch []scratch     // for each worker
+
+	scored  scored
+	back    backward
+	pass    Pass
+	unembed unembedding
+}
+
+// activations are what a layer computes for each token. Backward needs them all; without it every layer shares one set and
+// mid is x.
+type activations struct {
+	x      []float32 // [T, d] input
+	qkv    []float32 // [T, pad((H+2G)hd)] queries, keys and values as projected
+	mixed  []float32 // [T, pad(H hd)] values mixed by attention
+	mid    []float32 // [T, d] x plus attention
+	gateUp []float32 // [T, pad(2F)]
+}
+
+// scratch is one worker's memory for a block of rows.
+type scratch struct {
+	normed []float32 // [maxBlock, d]
+	rstd   []float32 // [max(maxBlock, H)]
+	act    []float32 // [maxBlock, pad(F)]
+	scores []float32 // [max(tile, H/G), pad(MaxPositions)] attention scores, then probabilities
+	logits []float32 // [maxBlock, vocabChunk]
+	lse    []kernel.LogSumExp
+	picked []float32 // [maxBlock] logit of the target
+
+	// Backward only.
+	dNormed []float32 // [maxBlock, d]
+	dScores []float32 // as scores
+	keys    []float32 // [hd, pad(MaxPositions)] packed
+	values  []float32 // [hd, pad(MaxPositions)] packed
+	dHeads  []float32 // [pad((H+G)hd)]
+}
+
+// Blocks of rows are the unit of work for everything but attention's backward and weight gradients. A block runs through
+// several operators in a row on one worker, so its activations stay in that core's cache; more rows read weights less often.
+const (
+	maxBlock = 96
+	minBlock = 12
+	tile     = 24 // rows that attend together
+)
 
 // NewWork reserves memory off the Go heap for passes of m within b, run on pool; Free gives it back. A pool may serve several
 // Works as long as their passes do not overlap.
-func NewWork(m *Model, pool *kernel.Pool, b Budget) *Work { panic("model: NewWork is not built yet") }
+func NewWork(m *Model, pool *kernel.Pool, b Budget) *Work {
+	if b.Tokens < 1 || b.Score < 0 {
+		panic(fmt.Sprintf("model: a budget of %d tokens, %d scored", b.Tokens, b.Score))
+	}
+	w := &Work{m: m, pool: pool}
+	w.arena = kernel.NewArena(int(WorkBytes(m.config, pool.Threads(), b) / 4))
+	w.carve(m.config, pool.Threads(), b, w.arena.Floats)
+	w.ids = make([]int32, b.Tokens)
+	w.runOf = make([]int32, b.Tokens)
+	w.runs = make([]run, 0, b.Tokens)
+	for i := range w.scratch {
+		w.scratch[i].lse = make([]kernel.LogSumExp, maxBlock)
+	}
+	w.scored.rows = make([]int32, b.score())
+	w.scored.targets = make([]int32, b.score())
+	w.pass.w = w
+	return w
+}
 
 // WorkBytes is the memory that NewWork reserves for a pool of so many threads.
-func WorkBytes(c Config, threads int, b Budget) int64 { panic("model: WorkBytes is not built yet") }
-
-// Fits reports why b is malformed or beyond the budget, naming the offending index; nil when Forward would take it.
-func (w *Work) Fits(b Batch) error { panic("model: Fits is not built yet") }
+func WorkBytes(c Config, threads int, b Budget) int64 {
+	total := int64(0)
+	new(Work).carve(c, threads, b, func(n int) []float32 {
+		total += 4 * int64(pad(n))
+		return nil
+	})
+	return total
+}
 
 // Free releases the memory; w must not be used afterwards.
-func (w *Work) Free() { panic("model: Free is not built yet") }
+func (w *Work) Free() { w.arena.Free() }
+
+// carve gives every buffer its memory.
+func (w *Work) carve(c Config, threads int, b Budget, floats func(int) []float32) {
+	w.c, w.budget = c, b
+	w.layers = make([]activations, c.Layers+1)
+	for l := range w.layers {
+		switch {
+		case l > 0 && !b.Grad:
+			w.layers[l] = w.layers[0]
+		case l == c.Layers:
+			w.layers[l].x = floats(b.Tokens * c.Dim)
+		default:
+			w.layers[l] = newActivations(c, b, floats)
+		}
+	}
+	w.rotated = floats(b.Tokens * c.rotatedDim())
+	w.ownKV = KV{layers: 2, heads: c.KVHeads, headDim: c.HeadDim}
+	w.ownKV.data = floats(w.ownKV.spanLen(ownSlots(b.Tokens)))
+	w.scratch = make([]scratch, threads)
+	for i := range w.scratch {
+		w.scratch[i] = newScratch(c, b, floats)
+	}
+	w.scored.carve(c, b, floats)
+	if b.Grad {
+		w.back.carve(c, b, floats)
+	}
+}
+
+// ownSlots is the positions of a Work's own KV: sequences, of two tokens or more, start on whole panels.
+func ownSlots(tokens int) int { return kernel.Lanes * ((tokens + 1) / 2) }
+
+func newActivations(c Config, b Budget, floats func(int) []float32) activations {
+	a := activations{
+		x:      floats(b.Tokens * c.Dim),
+		qkv:    floats(b.Tokens * pad(c.qkv())),
+		mixed:  floats(b.Tokens * pad(c.qDim())),
+		gateUp: floats(b.Tokens * pad(c.gateUp())),
+	}
+	a.mid = a.x
+	if b.Grad {
+		a.mid = floats(b.Tokens * c.Dim)
+	}
+	return a
+}
+
+func newScratch(c Config, b Budget, floats func(int) []float32) scratch {
+	block := min(maxBlock, b.Tokens)
+	s := scratch{
+		normed: floats(block * c.Dim),
+		rstd:   floats(max(block, c.Heads)),
+		act:    floats(block * pad(c.FFN)),
+		scores: floats(max(tile, c.Heads/c.KVHeads) * pad(c.MaxPositions)),
+		logits: floats(block * vocabChunk),
+		picked: floats(block),
+	}
+	if b.Grad {
+		s.dNormed = floats(block * c.Dim)
+		s.dScores = floats(tile * pad(c.MaxPositions))
+		s.keys = floats(c.HeadDim * pad(c.MaxPositions))
+		s.values = floats(c.HeadDim * pad(c.MaxPositions))
+		s.dHeads = floats(c.rotatedDim())
+	}
+	return s
+}
+
+// block is a range of rows on one worker.
+type block struct {
+	lo, hi int
+	*scratch
+}
+
+// of is the block's part of a buffer whose rows are ld apart.
+func (b block) of(buffer []float32, ld int) []float32 { return buffer[b.lo*ld : b.hi*ld] }
+
+func (b block) rows() int { return b.hi - b.lo }
+
+// blockRows chooses the size of blocks. Results do not depend on it, but a norm's weight gradient sums block by block, so
+// a pass with gradients must not look at the number of threads.
+func (w *Work) blockRows(rows int) int {
+	parts := w.pool.Threads()
+	if w.budget.Grad {
+		parts = 8
+	}
+	size := (rows + parts - 1) / parts
+	size = (size + minBlock - 1) / minBlock * minBlock
+	return min(size, maxBlock)
+}
+
+func blocks(rows, size int) int { return (rows + size - 1) / size }
+
+// blockAt is the item-th block of so many rows.
+func (w *Work) blockAt(item, worker, rows int) block {
+	size := w.blockRows(rows)
+	return block{item * size, min(rows, (item+1)*size), &w.scratch[worker]}
+}

@@ -1,0 +1,95 @@
+package model
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"molt/numeric/kernel"
+)
+
+// shapes are small decoders that differ in everything the code branches on.
+var shapes = map[string]Config{
+	"head dim 8, 8:4, odd FFN": {Vocab: 47, Dim: 32, Layers: 2, Heads: 8, KVHeads: 4, HeadDim: 8, FFN: 43, MaxPositions: 300,
+		NormEps: 1e-5, RopeTheta: 10000, Tied: true},
+	"1:1, untied, all biases": {Vocab: 61, Dim: 16, Layers: 3, Heads: 3, KVHeads: 3, HeadDim: 6, FFN: 40, MaxPositions: 300,
+		NormEps: 1e-6, RopeTheta: 500, QKVBias: true, OBias: true, ValueHead: true},
+	"2:1, qk norm, value head": {Vocab: 530, Dim: 16, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 16, FFN: 20, MaxPositions: 300,
+		NormEps: 1e-6, RopeTheta: 10000, Tied: true, QKNorm: true, ValueHead: true},
+	"6:2, one layer, wide heads": {Vocab: 33, Dim: 32, Layers: 1, Heads: 6, KVHeads: 2, HeadDim: 34, FFN: 16, MaxPositions: 300,
+		NormEps: 1e-6, RopeTheta: 10000, QKNorm: true, QKVBias: true},
+}
+
+// eachShape runs a test for every shape.
+func eachShape(t *testing.T, f func(t *testing.T, c Config)) {
+	for name, c := range shapes {
+		t.Run(name, func(t *testing.T) { f(t, c) })
+	}
+}
+
+// newModel has every weight random, biases, norms and value head too.
+func newModel(t testing.TB, c Config, seed uint64) *Model {
+	t.Helper()
+	m, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Free)
+	m.Init(seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for _, p := range m.Params() {
+		if !p.Decay || p.Name == "score.weight" {
+			for i := range p.Data {
+				p.Data[i] += float32(rng.NormFloat64() * 0.3)
+			}
+		}
+	}
+	m.Refresh(nil)
+	return m
+}
+
+func newGrads(t testing.TB, c Config) *Grads {
+	t.Helper()
+	g, err := NewGrads(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Free)
+	return g
+}
+
+func newPool(t testing.TB, threads int) *kernel.Pool {
+	p := kernel.NewPool(threads)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func newWork(t testing.TB, m *Model, threads int, b Budget) *Work {
+	w := NewWork(m, newPool(t, threads), b)
+	t.Cleanup(w.Free)
+	return w
+}
+
+// randomBatch has sequences of the given lengths; about two thirds of what can be scored is.
+func randomBatch(rng *rand.Rand, c Config, lengths ...int) Batch {
+	b := Batch{Starts: []int32{0}}
+	for _, n := range lengths {
+		start := len(b.Tokens)
+		for i := range n {
+			b.Tokens = append(b.Tokens, int32(rng.IntN(c.Vocab)))
+			if i > 0 && rng.IntN(3) > 0 {
+				b.Score = append(b.Score, int32(start+i))
+				b.Temperature = append(b.Temperature, []float32{1, 0.5, 0.7, 1.3}[rng.IntN(4)])
+			}
+		}
+		b.Starts = append(b.Starts, int32(len(b.Tokens)))
+	}
+	return b
+}
+
+func randomLane(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
+}

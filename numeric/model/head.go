@@ -1,0 +1,180 @@
+package model
+
+import "molt/numeric/kernel"
+
+// vocabChunk is the number of logits that are alive for a row at once; log-sum-exp streams over such chunks. Changing it
+// changes bits.
+const vocabChunk = 512
+
+// scored is the head's part of a pass: N rows of the residual stream and what each should predict.
+type scored struct {
+	n       int
+	rows    []int32   // [N] row of the residual stream
+	targets []int32   // [N] id to score
+	inverse []float32 // [N] 1/temperature
+	hidden  []float32 // [N, d] final-norm hidden states
+	lse     []float32 // [N]
+	logp    []float32 // [N]
+	entropy []float32 // [N]
+	value   []float32 // [N]
+	dLogits []float32 // [N, vocabChunk] Backward only
+	dHidden []float32 // [N, d] Backward only
+	from    int       // first id of the chunk in Backward
+}
+
+func (s *scored) carve(c Config, b Budget, floats func(int) []float32) {
+	n := b.score()
+	s.hidden = floats(n * c.Dim)
+	for _, lane := range []*[]float32{&s.inverse, &s.lse, &s.logp, &s.entropy, &s.value} {
+		*lane = floats(n)
+	}
+	if b.Grad {
+		s.dLogits = floats(n * vocabChunk)
+		s.dHidden = floats(n * c.Dim)
+	}
+}
+
+// Temper divides a row of logits by the temperature in place, as Forward does. The temperature must be above 0.
+func Temper(logits []float32, temperature float32) { temper(logits, 1/temperature) }
+
+func temper(logits []float32, inverse float32) {
+	if inverse != 1 {
+		kernel.Scale(logits, inverse)
+	}
+}
+
+// LogSumExp is the normaliser of a row of logits [V], already divided by the temperature: the log-prob of id i is
+// logits[i]-LogSumExp(logits), with the bits that Forward gives.
+func LogSumExp(logits []float32) float32 {
+	s := kernel.NewLogSumExp()
+	for len(logits) > vocabChunk {
+		s.Add(logits[:vocabChunk])
+		logits = logits[vocabChunk:]
+	}
+	s.Add(logits)
+	return s.Value()
+}
+
+// gather writes the final-norm hidden states of a block of the scored rows.
+func (w *Work) gather(b block) {
+	d := w.c.Dim
+	for i := b.lo; i < b.hi; i++ {
+		x := w.layers[w.c.Layers].x[int(w.scored.rows[i])*d:][:d]
+		kernel.RMSNorm(w.scored.hidden[i*d:][:d], x, w.m.norm, b.rstd, 1, d, w.c.NormEps)
+	}
+}
+
+// logits writes a chunk of a block's logits, tempered, to y [rows, vocabChunk]: ids from up to from+n.
+func (w *Work) logits(b block, y []float32, from, n int) {
+	s, d := &w.scored, w.c.Dim
+	kernel.Gemm(y, vocabChunk, b.of(s.hidden, d), d, 1, w.m.unembed.from(from), b.rows(), n, d, false)
+	for i := range b.rows() {
+		temper(y[i*vocabChunk:][:n], s.inverse[b.lo+i])
+	}
+}
+
+// scoring is Forward's head as a task over blocks of scored rows.
+type scoring Work
+
+func (t *scoring) Do(item, worker int) {
+	w := (*Work)(t)
+	s := &w.scored
+	b := w.blockAt(item, worker, s.n)
+	w.gather(b)
+	for i := range b.rows() {
+		b.lse[i] = kernel.NewLogSumExp()
+	}
+	for from := 0; from < w.c.Vocab; from += vocabChunk {
+		n := min(vocabChunk, w.c.Vocab-from)
+		w.logits(b, b.scratch.logits, from, n)
+		for i := range b.rows() {
+			row := b.scratch.logits[i*vocabChunk:][:n]
+			b.lse[i].Add(row)
+			if id := int(s.targets[b.lo+i]) - from; id >= 0 && id < n {
+				b.picked[i] = row[id]
+			}
+		}
+	}
+	for i := range b.rows() {
+		w.finish(b.lo+i, &b.lse[i], b.picked[i])
+	}
+}
+
+// finish fills the lanes of scored row i.
+func (w *Work) finish(i int, lse *kernel.LogSumExp, target float32) {
+	s, d := &w.scored, w.c.Dim
+	s.lse[i] = lse.Value()
+	s.logp[i] = target - s.lse[i]
+	s.entropy[i] = lse.Entropy()
+	if w.c.ValueHead {
+		s.value[i] = kernel.Dot(s.hidden[i*d:][:d], w.m.score)
+	}
+}
+
+// headBackward is one chunk of ids of the head's backward, as a task over blocks of scored rows: logits again, then their
+// gradients, then the chunk's part of the hidden states' gradients.
+type headBackward Work
+
+func (t *headBackward) Do(item, worker int) {
+	w := (*Work)(t)
+	s, d := &w.scored, w.c.Dim
+	b := w.blockAt(item, worker, s.n)
+	n := min(vocabChunk, w.c.Vocab-s.from)
+	dLogits := b.of(s.dLogits, vocabChunk)
+	w.logits(b, dLogits, s.from, n)
+	for i := b.lo; i < b.hi; i++ {
+		w.logitsBackward(dLogits[(i-b.lo)*vocabChunk:][:n], i)
+	}
+	kernel.Gemm(b.of(s.dHidden, d), d, dLogits, vocabChunk, 1, w.m.unembed.backFrom(s.from), b.rows(), d, n, s.from > 0)
+	if s.from+vocabChunk >= w.c.Vocab {
+		w.gatherBackward(b, w.back.normSlot(item))
+	}
+}
+
+// logitsBackward replaces a chunk of row i's tempered logits by the gradient of the logits.
+func (w *Work) logitsBackward(x []float32, i int) {
+	s, k := &w.scored, &w.back
+	dEntropy := float32(0)
+	if k.dEntropy != nil {
+		dEntropy = k.dEntropy[i]
+	}
+	kernel.LogSumExpBackward(x, s.lse[i], s.entropy[i], k.dLogp[i], dEntropy, s.inverse[i])
+	if id := int(s.targets[i]) - s.from; id >= 0 && id < len(x) {
+		x[id] += float32(k.dLogp[i] * s.inverse[i])
+	}
+}
+
+// gatherBackward adds the value head's part and takes a block's gradient through the final norm to the residual stream.
+func (w *Work) gatherBackward(b block, n normGrads) {
+	s, d := &w.scored, w.c.Dim
+	for i := b.lo; i < b.hi; i++ {
+		dy := s.dHidden[i*d:][:d]
+		if w.back.dValue != nil {
+			kernel.Axpy(dy, w.back.dValue[i], w.m.score)
+		}
+		row := int(s.rows[i]) * d
+		x, dx := w.layers[w.c.Layers].x[row:][:d], w.back.dx[row:][:d]
+		y := b.normed[:d]
+		kernel.RMSNorm(y, x, w.m.norm, b.rstd, 1, d, w.c.NormEps) // for rstd
+		kernel.RMSNormBackward(dx, dy, x, w.m.norm, b.rstd, 1, d)
+		kernel.RMSNormBackwardWeight(n.norm1, dy, x, b.rstd, 1, d, d)
+	}
+}
+
+// unembedBackward is the weight gradient of a chunk of ids, as a task over strips of ids.
+type unembedBackward Work
+
+func (t *unembedBackward) Do(item, _ int) {
+	w := (*Work)(t)
+	s, d := &w.scored, w.c.Dim
+	n := min(vocabChunk, w.c.Vocab-s.from)
+	backwardWeight(w.back.g.head[s.from*d:], nil, s.dLogits, vocabChunk, s.hidden, d, d, n, item, s.n)
+}
+
+// scoreBackward adds the value head's weight gradient.
+func (w *Work) scoreBackward() {
+	d := w.c.Dim
+	for i := range w.scored.n {
+		kernel.Axpy(w.back.g.score, w.back.dValue[i], w.scored.hidden[i*d:][:d])
+	}
+}

@@ -1,0 +1,102 @@
+package model
+
+import "molt/numeric/kernel"
+
+// linear is one projection y = x Wᵀ with its two packed copies of W: one that multiplies x in the forward, one that
+// multiplies dy in the backward.
+type linear struct {
+	w        []float32 // [out, in]
+	in, out  int
+	forward  []float32 // packed operand [in, out]
+	backward []float32 // packed operand [out, in]
+}
+
+// from is the forward operand for outputs n and up; n is a multiple of 16.
+func (p *linear) from(n int) kernel.B { return kernel.Packed(p.forward[n*p.in:], p.in) }
+
+// apply writes, or with add accumulates, y [rows, out] from x [rows, in]. An accumulated y comes first in the sum, so a
+// residual or a bias costs nothing.
+func (p *linear) apply(y []float32, ldy int, x []float32, ldx, rows int, add bool) {
+	kernel.Gemm(y, ldy, x, ldx, 1, p.from(0), rows, p.out, p.in, add)
+}
+
+// backFrom is the backward operand for the derivatives of outputs n and up.
+func (p *linear) backFrom(n int) kernel.B {
+	return kernel.B{Data: p.backward[n*kernel.Lanes:], PanelStride: p.out * kernel.Lanes, RowStride: kernel.Lanes}
+}
+
+// applyBackward writes dx [rows, in] from dy [rows, out].
+func (p *linear) applyBackward(dx []float32, ldx int, dy []float32, ldy, rows int) {
+	kernel.Gemm(dx, ldx, dy, ldy, 1, p.backFrom(0), rows, p.in, p.out, false)
+}
+
+// Weight gradients are shared out in strips of output features; each strip sums over tokens in chunks that stay in cache.
+const (
+	stripRows   = 48
+	tokenChunk  = 256
+	packedStrip = 128 // panels of one packing job, times 16
+)
+
+// strips is the number of strips of a weight gradient with so many output features.
+func strips(out int) int { return (out + stripRows - 1) / stripRows }
+
+// backwardWeight adds one strip of dW [out, in] = dyᵀ x, and of the bias gradient if there is one.
+func backwardWeight(dw, bias []float32, dy []float32, ldy int, x []float32, ldx, in, out, strip, rows int) {
+	from := strip * stripRows
+	n := min(stripRows, out-from)
+	for t := 0; t < rows; t += tokenChunk {
+		k := min(tokenChunk, rows-t)
+		kernel.Gemm(dw[from*in:], in, dy[t*ldy+from:], 1, ldy, kernel.RowMajor(x[t*ldx:], ldx), n, in, k, true)
+	}
+	if bias == nil {
+		return
+	}
+	for t := range rows {
+		kernel.Add(bias[from:][:n], dy[t*ldy+from:][:n])
+	}
+}
+
+// packing is a set of copies to make, as a task for the pool.
+type packing []packJob
+
+// packJob makes columns n up to n+count of one packed copy; the other dimension whole.
+type packJob struct {
+	p        *linear
+	n, count int
+}
+
+type packBackward packing
+
+// packJobs cuts the copies of all projections; width gives the number of columns of the copy.
+func packJobs(all []*linear, width func(*linear) int) []packJob {
+	var jobs []packJob
+	for _, p := range all {
+		for n := 0; n < width(p); n += packedStrip {
+			jobs = append(jobs, packJob{p, n, min(packedStrip, width(p)-n)})
+		}
+	}
+	return jobs
+}
+
+// Do packs the forward operand: columns are output features.
+func (jobs packing) Do(i, _ int) {
+	j := jobs[i]
+	kernel.PackT(j.p.forward[j.n*j.p.in:], j.p.w[j.n*j.p.in:], j.p.in, j.count, j.p.in)
+}
+
+// Do packs the backward operand: columns are input features.
+func (jobs packBackward) Do(i, _ int) {
+	j := jobs[i]
+	kernel.Pack(j.p.backward[j.n*j.p.out:], j.p.w[j.n:], j.p.in, j.p.out, j.count)
+}
+
+// runAll runs a task on the pool, or on the caller when there is none.
+func runAll(pool *kernel.Pool, n int, t kernel.Task) {
+	if pool != nil {
+		pool.Run(n, t)
+		return
+	}
+	for i := range n {
+		t.Do(i, 0)
+	}
+}

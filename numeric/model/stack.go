@@ -1,0 +1,44 @@
+package model
+
+// begin starts a pass over no tokens yet; kv is where it keeps keys and values.
+func (w *Work) begin(kv *KV) {
+	w.kv, w.rows, w.runs = kv, 0, w.runs[:0]
+	w.pass.live = false
+}
+
+// add appends a run to the pass.
+func (w *Work) add(r run, ids []int32) {
+	r.row = w.rows
+	for i := range ids {
+		w.runOf[r.row+i] = int32(len(w.runs))
+	}
+	copy(w.ids[r.row:], ids)
+	w.rows += len(ids)
+	w.runs = append(w.runs, r)
+}
+
+// stack runs the decoder's layers over the rows of the pass. Between two layers lies one barrier: all keys of a layer must be
+// written before any row attends. Generation and training differ only in where the KV lies.
+func (w *Work) stack() {
+	for w.layer = 0; w.layer <= w.c.Layers; w.layer++ {
+		w.pool.Run(blocks(w.rows, w.blockRows(w.rows)), (*stage)(w))
+	}
+}
+
+// stage is what lies between two barriers, as a task over blocks of rows: the second part of a layer and the first part of
+// the next.
+type stage Work
+
+func (t *stage) Do(item, worker int) {
+	w := (*Work)(t)
+	b := w.blockAt(item, worker, w.rows)
+	if w.layer == 0 {
+		w.embed(b)
+	} else {
+		w.attend(b, w.layer-1)
+		w.mlp(b, w.layer-1)
+	}
+	if w.layer < w.c.Layers {
+		w.project(b, w.layer)
+	}
+}
