@@ -36,14 +36,25 @@ func ReadRecipe(path string, settings []*Setting) error {
 
 func applyRecipe(path, text string, settings []*Setting) error {
 	file, err := parser.ParseBytes([]byte(text), 0)
-	if err != nil {
-		return &Problem{Code: CodeRecipe, Where: path, What: "not valid YAML", Why: strings.TrimSpace(err.Error()), Fix: "mend the line shown"}
-	}
 	r := recipe{path: path, lines: strings.Split(text, "\n"), settings: settings}
+	if err != nil {
+		return r.syntax(err)
+	}
 	for _, doc := range file.Docs {
 		r.node("", doc.Body)
 	}
 	return errors.Join(r.problems...)
+}
+
+// syntax turns the parser's "[line:column] message" into a problem.
+func (r *recipe) syntax(err error) error {
+	first, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	var line, column int
+	if _, scanErr := fmt.Sscanf(first, "[%d:%d]", &line, &column); scanErr != nil {
+		return &Problem{Code: CodeRecipe, Where: r.path, What: "not valid YAML", Why: first, Fix: "mend it"}
+	}
+	_, message, _ := strings.Cut(first, "] ")
+	return r.at(line, column, "not valid YAML: "+message, "mend the line shown")
 }
 
 type recipe struct {
@@ -129,12 +140,15 @@ func scalarOrList(n ast.Node, list bool) (string, bool) {
 
 func (r *recipe) problem(n ast.Node, what, fix string) {
 	at := n.GetToken().Position
-	p := &Problem{Code: CodeRecipe, Where: fmt.Sprintf("%s:%d:%d", r.path, at.Line, at.Column), What: what, Fix: fix}
-	if at.Line >= 1 && at.Line <= len(r.lines) {
-		p.Line = r.lines[at.Line-1]
-		p.Column = at.Column
+	r.problems = append(r.problems, r.at(at.Line, at.Column, what, fix))
+}
+
+func (r *recipe) at(line, column int, what, fix string) *Problem {
+	p := &Problem{Code: CodeRecipe, Where: fmt.Sprintf("%s:%d:%d", r.path, line, column), What: what, Fix: fix}
+	if line >= 1 && line <= len(r.lines) {
+		p.Line, p.Column = r.lines[line-1], column
 	}
-	r.problems = append(r.problems, p)
+	return p
 }
 
 // WriteRecipe writes all settings as a recipe that runs again as is, each with its source as a comment.

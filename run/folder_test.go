@@ -1,0 +1,93 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func open(t *testing.T, path, command, seed string) (*Folder, error) {
+	t.Helper()
+	cfg := Defaults()
+	settings := Settings(&cfg)
+	if err := Find(settings, "train.seed").Set(seed, "flag"); err != nil {
+		t.Fatal(err)
+	}
+	return OpenFolder(path, command, settings, map[string]string{"data": "abc"})
+}
+
+func wantProblem(t *testing.T, err error, code Code, text string) {
+	t.Helper()
+	var p *Problem
+	if !errors.As(err, &p) || p.Code != code || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v, want %s with %q", err, code, text)
+	}
+}
+
+func TestFolderLife(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs", "one")
+	f, err := open(t, path, "rl", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.Fresh || f.Attempt() != 1 {
+		t.Errorf("fresh %v, attempt %d", f.Fresh, f.Attempt())
+	}
+	_, err = open(t, path, "rl", "1")
+	wantProblem(t, err, CodeBusy, "another run holds this folder")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	_, err = open(t, path, "rl", "2")
+	wantProblem(t, err, CodeRunFolder, `train.seed was "1" and is now "2"`)
+	_, err = open(t, path, "sft", "1")
+	wantProblem(t, err, CodeRunFolder, "it is a run of `molt rl`")
+
+	f, err = open(t, path, "rl", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Fresh || f.Attempt() != 2 {
+		t.Errorf("fresh %v, attempt %d; want a resumed run", f.Fresh, f.Attempt())
+	}
+	if err := errors.Join(f.Finish("finished"), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = open(t, path, "rl", "1")
+	wantProblem(t, err, CodeRunFolder, "the run here is finished")
+}
+
+func TestFolderRefusesWhatIsNotARun(t *testing.T) {
+	path := t.TempDir()
+	if err := os.WriteFile(filepath.Join(path, "thesis.tex"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, path, "rl", "1")
+	wantProblem(t, err, CodeRunFolder, "thesis.tex")
+	if entries, _ := os.ReadDir(path); len(entries) != 1 {
+		t.Errorf("%d entries; want nothing written", len(entries))
+	}
+}
+
+func TestFolderRefusesDamagedRecord(t *testing.T) {
+	path := t.TempDir()
+	if err := os.WriteFile(filepath.Join(path, recordFile), []byte("{half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, path, "rl", "1")
+	wantProblem(t, err, CodeRunFolder, "cannot read what this run is")
+}
+
+func TestFolderWithoutPermission(t *testing.T) {
+	blocker := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocker, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, filepath.Join(blocker, "run"), "rl", "1")
+	wantProblem(t, err, CodeResource, "cannot create the run folder")
+	_, err = open(t, "", "rl", "1")
+	wantProblem(t, err, CodeSetting, "--ckpt.path")
+}
