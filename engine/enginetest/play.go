@@ -1,0 +1,155 @@
+// How the scripted engine plays one request, token by token.
+
+package enginetest
+
+import (
+	"context"
+
+	"math"
+	"time"
+
+	"molt/engine"
+	"molt/traj"
+)
+
+// playing is a request while it runs. One goroutine owns it.
+type playing struct {
+	script      *Script
+	request     engine.Request
+	temperature float32 // of the log-probs
+	lines       []int32 // what the script says; nil samples
+	fault       Fault
+	ids         []int32 // the prompt and what was sampled
+	reply       engine.Reply
+}
+
+// next adds one token to the reply, or says why there is none: in Finish, or by an error.
+func (p *playing) next(ctx context.Context, emit func(engine.Token)) error {
+	struck := p.fault.Trouble != "" && len(p.reply.Tokens) >= p.fault.After
+	if err := p.wait(ctx, struck); err != nil {
+		p.reply.Finish = traj.FinishAbort
+		return nil
+	}
+	if struck {
+		if err := p.fault.err(); err != nil {
+			return err
+		}
+	}
+	t := p.sample(struck)
+	p.reply.Tokens = append(p.reply.Tokens, t)
+	if emit != nil {
+		emit(t)
+	}
+	p.reply.Finish = p.finish(t.ID)
+	return nil
+}
+
+// wait takes the time of a token. It reports that the request was cancelled.
+func (p *playing) wait(ctx context.Context, struck bool) error {
+	pause := p.script.config.TokenTime
+	var tick <-chan time.Time
+	switch {
+	case struck && p.fault.Trouble == Hang:
+	case struck && p.fault.Trouble == Slow:
+		pause = p.fault.Pause
+		fallthrough
+	case pause > 0:
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		tick = timer.C
+	default:
+		now := make(chan time.Time)
+		close(now)
+		tick = now
+	}
+	select {
+	case <-ctx.Done():
+	case <-p.script.closed:
+	case <-tick:
+		if ctx.Err() == nil {
+			return nil
+		}
+	}
+	return context.Canceled
+}
+
+// sample chooses the next id under the weights that are served at this moment.
+func (p *playing) sample(struck bool) engine.Token {
+	s := p.script
+	if struck && p.fault.Trouble == Switch {
+		p.switchWeights()
+	}
+	s.mu.RLock()
+	w := s.serving
+	n := len(p.reply.Tokens)
+	logits := w.logits(p.ids[len(p.ids)-1])
+	id := int32(0)
+	if p.lines != nil {
+		id = p.lines[n]
+	} else {
+		id = choose(logits, p.request.Sampling, uniform(p.request.Key, n))
+	}
+	s.mu.RUnlock()
+
+	p.ids = append(p.ids, id)
+	p.remember(w)
+	p.reply.Fingerprint = w.fingerprint
+	t := engine.Token{ID: id, Logp: logProbs(logits, p.temperature)[id], Version: w.version}
+	if struck && p.fault.Trouble == NaNLogp {
+		t.Logp = float32(math.NaN())
+	}
+	return t
+}
+
+// switchWeights publishes the fault's weights, or the serving ones under the next version, once.
+func (p *playing) switchWeights() {
+	s := p.script
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.serving
+	next.parent, next.version = next.version, next.version+1
+	if p.fault.Weights != nil {
+		var err error
+		if next, err = toyFrom(*p.fault.Weights, s.config.Vocab); err != nil {
+			panic("enginetest: the weights of a Switch: " + err.Error())
+		}
+	}
+	s.serve(next)
+	p.fault = Fault{}
+}
+
+// remember notes the KV that a real engine would now hold for the session.
+func (p *playing) remember(w toy) {
+	if p.request.Session == "" {
+		return
+	}
+	s := p.script
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serving.version == w.version && s.serving.fingerprint == w.fingerprint {
+		s.cached[p.request.Session] = p.ids[:len(p.ids)-1]
+	}
+}
+
+// finish says why sampling stops after id, or "".
+func (p *playing) finish(id int32) traj.Finish {
+	o := p.request.Sampling
+	n := len(p.reply.Tokens)
+	for _, stop := range o.StopTokens {
+		if id == stop {
+			return traj.FinishStop
+		}
+	}
+	for _, run := range o.StopSequences {
+		if n >= len(run) && equalIDs(p.ids[len(p.ids)-len(run):], run) {
+			return traj.FinishStop
+		}
+	}
+	switch {
+	case p.lines != nil && n == len(p.lines):
+		return traj.FinishStop
+	case n == o.MaxTokens || len(p.ids) == p.script.config.MaxTokens:
+		return traj.FinishLength
+	}
+	return ""
+}
