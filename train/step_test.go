@@ -1,0 +1,305 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"molt/algo"
+	"molt/engine"
+	"molt/engine/enginetest"
+	"molt/traj"
+)
+
+var toy = enginetest.ScriptConfig{Vocab: 8, Seed: 1}
+
+func config() Config {
+	c := Config{Config: algo.Default(), MaxEpochs: 1, MicroTokens: 64, LR: func(int64) float64 { return 0.5 }, Exact: true}
+	c.Advantage.Estimator = "dr_grpo"
+	return c
+}
+
+// sample makes a rollout of one turn by the toy itself, so that its log-probs are exact.
+func sample(t *testing.T, g *engine.Generator, group int64, number int, reward float64) *traj.Rollout {
+	t.Helper()
+	reply, err := (*g).Generate(context.Background(), engine.Request{
+		Prompt: []int32{1, 2}, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 3}, Key: engine.Key{Seed: 7, Group: group, Sample: int32(number)},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &traj.Rollout{Group: group, Sample: number, Outcome: traj.Completed, Reward: reward, Score: reward,
+		Nodes: []traj.Node{turn(-1, []int32{1, 2}, reply.Tokens)}}
+}
+
+func turn(parent int, observation []int32, tokens []engine.Token) traj.Node {
+	n := traj.Node{Parent: parent, Observation: observation, Temperature: 1, Finish: traj.FinishLength}
+	for _, tok := range tokens {
+		n.Sampled = append(n.Sampled, tok.ID)
+		n.LogpGen = append(n.LogpGen, tok.Logp)
+		n.Version = append(n.Version, tok.Version)
+	}
+	return n
+}
+
+func group(id int64, rollouts ...*traj.Rollout) *traj.Group {
+	return &traj.Group{ID: id, Rollouts: rollouts}
+}
+
+func batchOf(t *testing.T, rewards ...[]float64) []*traj.Group {
+	t.Helper()
+	var gen engine.Generator = enginetest.NewScript(toy)
+	var groups []*traj.Group
+	for id, of := range rewards {
+		g := group(int64(id))
+		for i, r := range of {
+			g.Rollouts = append(g.Rollouts, sample(t, &gen, g.ID, i, r))
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// TestFanOut is the golden case of one reward per rollout: A earned 1 in two segments, B earned 0.5 in one. The baseline
+// is the mean of two rollouts, 0.75, not of three segments.
+func TestFanOut(t *testing.T) {
+	groups := batchOf(t, []float64{1, 0.5})
+	a := groups[0].Rollouts[0]
+	a.Nodes = append(a.Nodes, turn(-1, []int32{1, 3}, tokens(t, []int32{1, 3}, 9)))
+	res, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range res.Samples {
+		got = append(got, fmt.Sprintf("sample %d leaf %d %v", s.Segment.Rollout.Sample, s.Segment.Leaf, s.Advantage))
+	}
+	want := "sample 0 leaf 0 [0.25 0.25 0.25]; sample 0 leaf 1 [0.25 0.25 0.25]; sample 1 leaf 0 [-0.25 -0.25 -0.25]"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("got %s\nwant %s", strings.Join(got, "; "), want)
+	}
+	if res.Rewards.Mean != 0.75 || res.Rewards.Rollouts != 2 {
+		t.Errorf("mean reward %v over %d rollouts; want 0.75 over 2", res.Rewards.Mean, res.Rewards.Rollouts)
+	}
+}
+
+func tokens(t *testing.T, prompt []int32, group int64) []engine.Token {
+	t.Helper()
+	reply, err := enginetest.NewScript(toy).Generate(context.Background(), engine.Request{
+		Prompt: prompt, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 3}, Key: engine.Key{Seed: 7, Group: group}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.Tokens
+}
+
+// TestStepRaisesWhatWasRewarded: after a step the rewarded rollout is more probable and the other less.
+func TestStepRaisesWhatWasRewarded(t *testing.T) {
+	groups := batchOf(t, []float64{1, 0})
+	learner := enginetest.NewToy(toy)
+	trainer := New(config(), learner, nil, State{})
+	res, err := trainer.Step(context.Background(), groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, bad := res.Samples[0], res.Samples[1]
+	for _, s := range res.Samples {
+		for i, g := range s.Gradient {
+			if want := -s.Advantage[i] / 6; math.Abs(float64(g-want)) > 1e-7 { // ratio 1, six action tokens
+				t.Errorf("gradient %v of a token with advantage %v; want %v", g, s.Advantage[i], want)
+			}
+		}
+	}
+	if before, after := sum(good.LogpNew), sum(score(t, learner, good)); after <= before {
+		t.Errorf("the rewarded rollout went from %v to %v nats", before, after)
+	}
+	if before, after := sum(bad.LogpNew), sum(score(t, learner, bad)); after >= before {
+		t.Errorf("the other rollout went from %v to %v nats", before, after)
+	}
+	if s := trainer.State(); s.Steps != 1 || s.Version != 1 || s.Batches != 1 || res.Version != 1 {
+		t.Errorf("state %+v, result version %d; want one step", s, res.Version)
+	}
+}
+
+func score(t *testing.T, l engine.Learner, s *Sample) []float32 {
+	t.Helper()
+	pass, err := l.Forward(context.Background(), pack([]*Sample{s}, 64)[0].batch, engine.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pass.Release()
+	return append([]float32(nil), pass.Logp()...)
+}
+
+// TestCuttingChangesNothing: however a batch is cut into micro-batches, the same weights come out.
+func TestCuttingChangesNothing(t *testing.T) {
+	var want string
+	for _, micro := range []int{5, 10, 15, 64} {
+		cfg := config()
+		cfg.MicroTokens = micro
+		learner := enginetest.NewToy(toy)
+		if _, err := New(cfg, learner, nil, State{}).Step(context.Background(), batchOf(t, []float64{1, 0, 0}, []float64{0, 1, 1})); err != nil {
+			t.Fatal(err)
+		}
+		w, err := learner.Weights(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = w.Fingerprint
+		}
+		if w.Fingerprint != want {
+			t.Errorf("micro-batches of %d tokens give other weights", micro)
+		}
+	}
+}
+
+// TestMiniBatches: rollouts are dealt out in order, the last step takes what is left, and the later steps compare with the
+// log-probs of the start.
+func TestMiniBatches(t *testing.T) {
+	cfg := config()
+	cfg.BatchSize, cfg.MaxEpochs = 2, 2
+	trainer := New(cfg, enginetest.NewToy(toy), nil, State{})
+	res, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 0, 0.5, 0.2, 0.3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Updates != 6 || trainer.State().Version != 6 {
+		t.Errorf("%d updates, version %d; want 3 mini-batches twice", res.Updates, trainer.State().Version)
+	}
+	for _, s := range res.Samples {
+		for i := range s.LogpOld {
+			if s.LogpOld[i] != s.LogpGen[i] {
+				t.Fatalf("LogpOld %v of an exact token; the generator said %v", s.LogpOld[i], s.LogpGen[i])
+			}
+		}
+	}
+	if res.Loss.RatioMax <= 1 {
+		t.Errorf("largest ratio %v; later steps should see moved weights", res.Loss.RatioMax)
+	}
+}
+
+// TestStaleTokensAreScored: tokens of an older version get LogpOld from a pass of the learner, not from the generator.
+func TestStaleTokensAreScored(t *testing.T) {
+	groups := batchOf(t, []float64{1, 0})
+	cfg := config()
+	cfg.BatchSize = 1
+	learner := enginetest.NewToy(toy)
+	if _, err := learner.Step(context.Background(), engine.StepOptions{}); err != nil { // version 1, other tokens are stale
+		t.Fatal(err)
+	}
+	for _, r := range groups[0].Rollouts {
+		for i := range r.Nodes[0].LogpGen {
+			r.Nodes[0].LogpGen[i] -= 0.1 // an older policy gave them less
+		}
+	}
+	res, err := New(cfg, learner, nil, State{Version: 1}).Step(context.Background(), groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := res.Mismatch.MeanKL1(); math.Abs(k+0.1) > 1e-6 {
+		t.Errorf("mismatch KL %v; want -0.1, the shift of every token", k)
+	}
+}
+
+func TestDisagreeingEnginesStopTheRun(t *testing.T) {
+	groups := batchOf(t, []float64{1, 0})
+	logp := &groups[0].Rollouts[1].Nodes[0].LogpGen[2]
+	*logp = math.Nextafter32(*logp, -1)
+	_, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups)
+	if err == nil || !strings.Contains(err.Error(), "group 0 sample 1 action token 2") || !strings.Contains(err.Error(), "do not serve the same policy") {
+		t.Errorf("got %v; want the token named", err)
+	}
+}
+
+// TestFlatGroupsAskForNothing: equal rewards give no gradient, so no step is taken and the weights stay.
+func TestFlatGroupsAskForNothing(t *testing.T) {
+	learner := enginetest.NewToy(toy)
+	trainer := New(config(), learner, nil, State{})
+	res, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 1}, []float64{0, 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Idle != 1 || res.Updates != 0 || res.Version != 0 {
+		t.Errorf("idle %d, updates %d, version %d; want nothing to happen", res.Idle, res.Updates, res.Version)
+	}
+}
+
+// TestFlatGroupsStayInTheDenominator: a flat group beside another one halves the other's gradient.
+func TestFlatGroupsStayInTheDenominator(t *testing.T) {
+	res, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), batchOf(t, []float64{1, 0}, []float64{1, 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Samples[0].Gradient[0]; math.Abs(float64(got)+0.5/12) > 1e-7 {
+		t.Errorf("gradient %v; want -0.5/12", got)
+	}
+}
+
+func TestFailedRolloutsDoNotTrain(t *testing.T) {
+	groups := batchOf(t, []float64{1, 0, 0})
+	failed := groups[0].Rollouts[2]
+	failed.Outcome, failed.Reward, failed.Score = traj.Infrastructure, 0, 0
+	res, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Samples) != 2 || res.Samples[0].Advantage[0] != 0.5 {
+		t.Errorf("%d samples, first advantage %v; want a baseline of two rollouts", len(res.Samples), res.Samples[0].Advantage[0])
+	}
+	for _, r := range groups[0].Rollouts {
+		r.Outcome = traj.Timeout
+	}
+	if _, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups); err == nil {
+		t.Error("a batch without a graded rollout trained")
+	}
+}
+
+// TestTokenLossAddsUp: the per-token losses that people see sum to the step's loss.
+func TestTokenLossAddsUp(t *testing.T) {
+	cfg := config()
+	cfg.BatchSize = 4
+	trainer := New(cfg, enginetest.NewToy(toy), nil, State{})
+	res, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 0.25, 0, 0.1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total float64
+	for _, s := range res.Samples {
+		total += sum(trainer.TokenLoss(s))
+	}
+	if math.Abs(total-res.Loss.Loss) > 1e-6 {
+		t.Errorf("token losses sum to %v; the step's loss is %v", total, res.Loss.Loss)
+	}
+}
+
+// TestReferenceHoldsBack: with a KL loss against the starting weights, a second step is pulled back.
+func TestReferenceHoldsBack(t *testing.T) {
+	cfg := config()
+	cfg.KL = algo.KLConfig{Estimator: "k2", Coef: 10, AsLoss: true, Horizon: 100, Target: 0.01}
+	trainer := New(cfg, enginetest.NewToy(toy), enginetest.NewToy(toy), State{KL: 10})
+	first, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Reference.Mean() != 0 {
+		t.Errorf("KL %v to equal weights", first.Reference.Mean())
+	}
+	if got := trainer.State().KL; math.Abs(got-10*(1-0.2*2/100.)) > 1e-12 {
+		t.Errorf("KL coefficient %v; the controller lowers it by 0.4 %%", got)
+	}
+}
+
+func TestShuffleDealsRewardsAnew(t *testing.T) {
+	cfg := config()
+	cfg.Shuffle = func(r []float64) { r[0], r[1] = r[1], r[0] }
+	res, err := New(cfg, enginetest.NewToy(toy), nil, State{}).Step(context.Background(), batchOf(t, []float64{1, 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Samples[0].Advantage[0] != -0.5 || res.Rewards.Mean != 0.5 {
+		t.Errorf("advantage %v of the rewarded rollout; want the other one's", res.Samples[0].Advantage[0])
+	}
+}
