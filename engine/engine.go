@@ -20,6 +20,7 @@ type Generator interface {
 	// sampled until then with FinishAbort, and the error is nil: what was generated is never thrown away silently.
 	Generate(ctx context.Context, r Request, emit func(Token)) (Reply, error)
 	Capabilities() Capabilities
+	// Close ends running requests as if their ctx had ended, waits for them, and refuses later ones. Closing twice is fine.
 	Close() error
 }
 
@@ -108,7 +109,8 @@ type Want struct {
 	Grad    bool // Backward will be called; without it the engine keeps nothing
 }
 
-// Pass is one forward pass whose graph is still alive. At most one pass of a learner is alive at a time.
+// Pass is one forward pass whose graph is still alive. At most one pass of a learner is alive at a time: until Backward
+// or Release, whatever was wanted of it, a Forward, Step, Save or Load beside it is an error.
 type Pass interface {
 	Logp() []float32    // [N] nats; valid until Backward or Release
 	Entropy() []float32 // [N] nats, of the distribution at the scored temperature; nil unless wanted
