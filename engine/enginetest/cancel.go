@@ -13,6 +13,7 @@ var cancelChecks = []Check{
 	{"Cancel/Midway", checkCancelMidway},
 	{"Cancel/Before", checkCancelBefore},
 	{"Cancel/Neighbours", checkCancelNeighbours},
+	{"Cancel/Close", checkCancelClose},
 }
 
 // many is a budget that an engine does not use up while a cancellation is on its way.
@@ -83,5 +84,31 @@ func checkCancelNeighbours(c *checking) {
 		if s.Generator.Capabilities().Deterministic {
 			c.sameTokens("beside cancelled requests", reply, c.generate(s, kept[i]))
 		}
+	}
+}
+
+// checkCancelClose closes the engine under a request, which ends as if its context had.
+func checkCancelClose(c *checking) {
+	s := c.generator()
+	r := c.request(s, 8, c.many(s))
+	started := make(chan struct{}) // closed by the first token
+	closed := make(chan error, 1)  // one send by the goroutine below
+	go func() {
+		<-started
+		closed <- s.Generator.Close()
+	}()
+	seen := 0
+	reply, err := s.Generator.Generate(c.ctx, r, func(engine.Token) {
+		if seen++; seen == 1 {
+			close(started)
+		}
+	})
+	if seen == 0 {
+		close(started)
+	}
+	c.noError(<-closed, "closing under a request")
+	c.noError(err, "a Generate under which the engine was closed")
+	if reply.Finish != traj.FinishAbort || len(reply.Tokens) != seen || seen == r.Sampling.MaxTokens {
+		c.Errorf("closed under a request: %d tokens, %d emitted, finish %q; want %q", len(reply.Tokens), seen, reply.Finish, traj.FinishAbort)
 	}
 }

@@ -103,7 +103,7 @@ func checkCleared(c *checking) {
 	}
 }
 
-// checkFiniteDifference moves single weights and compares how the weighted sum of log-probs moves with the gradient.
+// checkFiniteDifference moves the weights and compares how the weighted sum of log-probs moves with the gradient.
 func checkFiniteDifference(c *checking) {
 	s := c.learner()
 	c.need(s.Probe != nil, "a Probe, for finite differences")
@@ -114,35 +114,66 @@ func checkFiniteDifference(c *checking) {
 	c.differences(s, func() float64 { return dot(c.logp(s, b), d) })
 }
 
-// differences compares the accumulated gradient with central differences of loss, at the weights of each tensor where the
-// gradient is largest, and at its first.
+// differences compares the accumulated gradient of each tensor with central differences of loss: along the gradient
+// itself, where the signal is strongest, and along directions that do not know it, which a gradient of 0 cannot escape.
 func (c *checking) differences(s Subject, loss func() float64) {
 	c.Helper()
+	moved := false
 	for _, tensor := range c.weights(s).Tensors {
-		for _, i := range []int{0, c.steepest(s, tensor)} {
-			w, gradient := tensor.Data[i], s.Probe.Gradient(tensor.Name, i)
-			h := float32(1e-2 * max(0.1, math.Abs(float64(w))))
-			s.Probe.SetWeight(tensor.Name, i, w+h)
-			up := loss()
-			s.Probe.SetWeight(tensor.Name, i, w-h)
-			down := loss()
-			s.Probe.SetWeight(tensor.Name, i, w)
-			got := (up - down) / float64((w+h)-(w-h))
-			if math.Abs(got-gradient) > 2e-2*math.Abs(gradient)+2e-2 {
-				c.Errorf("%s[%d]: gradient %v; finite differences give %v", tensor.Name, i, gradient, got)
-			}
+		gradient := make([]float64, len(tensor.Data))
+		for i := range gradient {
+			gradient[i] = s.Probe.Gradient(tensor.Name, i)
 		}
+		for name, direction := range map[string][]float64{
+			"its gradient":       unit(gradient),
+			"a random direction": unit(random(len(gradient), 1)),
+			"another direction":  unit(random(len(gradient), 2)),
+		} {
+			want := dot(gradient, direction)
+			got := c.slope(s, tensor, direction, loss)
+			if math.Abs(got-want) > 2e-2*math.Abs(want)+1e-2 {
+				c.Errorf("%s: slope %v along %s; finite differences give %v", tensor.Name, want, name, got)
+			}
+			moved = moved || math.Abs(got) > 0.1
+		}
+	}
+	if !moved {
+		c.Errorf("no weight moves the loss")
 	}
 }
 
-func (c *checking) steepest(s Subject, tensor engine.Tensor) int {
-	best, at := 0.0, 0
-	for i := 0; i < len(tensor.Data); i += 1 + len(tensor.Data)/200 {
-		if g := math.Abs(s.Probe.Gradient(tensor.Name, i)); g > best {
-			best, at = g, i
+// slope is the central difference of loss along a unit direction of one tensor, which it restores.
+func (c *checking) slope(s Subject, tensor engine.Tensor, direction []float64, loss func() float64) float64 {
+	const h = 1e-2
+	at := func(step float64) float64 {
+		for i, w := range tensor.Data {
+			s.Probe.SetWeight(tensor.Name, i, float32(float64(w)+step*direction[i]))
+		}
+		return loss()
+	}
+	difference := at(h) - at(-h)
+	at(0)
+	return difference / (2 * h)
+}
+
+// unit scales to length 1; what is 0 stays 0.
+func unit(x []float64) []float64 {
+	length := math.Sqrt(dot(x, x))
+	u := make([]float64, len(x))
+	for i := range x {
+		if length > 0 {
+			u[i] = x[i] / length
 		}
 	}
-	return at
+	return u
+}
+
+func random(n int, seed uint64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = uniform(engine.Key{Seed: seed}, i) - 0.5
+	}
+	return x
 }
 
 // checkGradientAlone scores one token: tokens that are not scored, and sequences without one, have no gradient.
@@ -174,10 +205,10 @@ func varied(n int) []float32 {
 	return d
 }
 
-func dot(x, d []float32) float64 {
+func dot[X, Y float32 | float64](x []X, y []Y) float64 {
 	var s float64
 	for i := range x {
-		s += float64(x[i]) * float64(d[i])
+		s += float64(x[i]) * float64(y[i])
 	}
 	return s
 }
