@@ -16,7 +16,8 @@ type AdamW struct {
 // a tensor.
 func (a AdamW) Update(w, m, v, g []float32) {
 	checkSame("AdamW.Update", w, m, v, g)
-	adamwPlain(w, m, v, g, a.factors())
+	f := a.factors()
+	adamw(w, m, v, g, &f)
 }
 
 // factors are the constants of a step, each rounded once from float64.
@@ -58,7 +59,7 @@ func power(x float64, n int) float64 {
 	return p
 }
 
-func adamwPlain(w, m, v, g []float32, f factors) {
+func adamwPlain(w, m, v, g []float32, f *factors) {
 	for i := range w {
 		d := float32(g[i] * f.grad)
 		m[i] = float32(f.beta1*m[i]) + float32(f.rest1*d)

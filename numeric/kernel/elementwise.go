@@ -5,7 +5,7 @@ import "fmt"
 // Add adds x to dst.
 func Add(dst, x []float32) {
 	checkSame("Add", dst, x)
-	addPlain(dst, x)
+	add(dst, x)
 }
 
 func addPlain(dst, x []float32) {
@@ -17,7 +17,7 @@ func addPlain(dst, x []float32) {
 // Sub subtracts x from dst.
 func Sub(dst, x []float32) {
 	checkSame("Sub", dst, x)
-	subPlain(dst, x)
+	sub(dst, x)
 }
 
 func subPlain(dst, x []float32) {
@@ -29,7 +29,7 @@ func subPlain(dst, x []float32) {
 // Mul multiplies dst by x, element by element.
 func Mul(dst, x []float32) {
 	checkSame("Mul", dst, x)
-	mulPlain(dst, x)
+	mul(dst, x)
 }
 
 func mulPlain(dst, x []float32) {
@@ -39,7 +39,7 @@ func mulPlain(dst, x []float32) {
 }
 
 // Scale multiplies dst by alpha.
-func Scale(dst []float32, alpha float32) { scalePlain(dst, alpha) }
+func Scale(dst []float32, alpha float32) { scale(dst, alpha) }
 
 func scalePlain(dst []float32, alpha float32) {
 	for i := range dst {
@@ -50,7 +50,7 @@ func scalePlain(dst []float32, alpha float32) {
 // Axpy adds alpha*x to dst; the product is rounded before it is added.
 func Axpy(dst []float32, alpha float32, x []float32) {
 	checkSame("Axpy", dst, x)
-	axpyPlain(dst, alpha, x)
+	axpy(dst, alpha, x)
 }
 
 func axpyPlain(dst []float32, alpha float32, x []float32) {

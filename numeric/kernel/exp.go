@@ -7,7 +7,7 @@ var negInf = float32(math.Inf(-1))
 // Exp writes e**x to dst, within 1 ulp; dst may be x. Below -103.98 it is 0, above 88.73 +Inf.
 func Exp(dst, x []float32) {
 	checkSame("Exp", dst, x)
-	expPlain(dst, x)
+	exp(dst, x)
 }
 
 func expPlain(dst, x []float32) {

@@ -8,7 +8,7 @@ import "math"
 func roundOnce(p, z float64) float32 {
 	s := p + z
 	bits := math.Float64bits(s)
-	if bits&0x1fffffff == 0x10000000 || bits&0x7ff<<52 < (1023-126)<<52 {
+	if bits&0x1fffffff == 0x10000000 || bits&(0x7ff<<52) < (1023-126)<<52 {
 		return roundHard(p, z, s)
 	}
 	return float32(s)

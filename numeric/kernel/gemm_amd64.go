@@ -31,18 +31,15 @@ func tileIndex(rows, panels int, masked bool) int {
 // Block sizes: a pair of panels by depthBlock stays in the first-level cache while rows of A stream past it; rowsBlock by
 // depthBlock of A stays in the second.
 const (
-	depthBlock = 256
-	rowsBlock  = 480
+	depthBlock = 384
+	rowsBlock  = 240
 )
 
 func gemmVec(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, accumulate bool) bool {
-	if path == PathPlain {
+	if active == plain || k == 0 {
 		return false
 	}
-	if k == 0 {
-		return false
-	}
-	wide := path == PathAVX512
+	wide := active == avx512
 	t := tileArgs{ldc: 4 * ldc, rowA: 4 * rowA, colA: 4 * colA, panel: 4 * b.PanelStride, rowB: 4 * b.RowStride}
 	for m0 := 0; m0 < m; m0 += rowsBlock {
 		rows := min(rowsBlock, m-m0)

@@ -13,7 +13,7 @@ func NewLogSumExp() LogSumExp { return LogSumExp{max: negInf} }
 
 // Add takes the next chunk of logits.
 func (s *LogSumExp) Add(x []float32) {
-	top := larger(s.max, Max(x))
+	top := larger(Max(x), s.max)
 	shift := top
 	if top == negInf {
 		shift = 0 // nothing but -Inf so far: every term is exp(-Inf)
@@ -34,9 +34,7 @@ func (s *LogSumExp) Value() float32 { return s.max + Log(s.sum) }
 // Entropy returns the entropy of softmax(x) in nats: log(sum) - dot/sum.
 func (s *LogSumExp) Entropy() float32 { return Log(s.sum) - s.dot/s.sum }
 
-// expSums returns the sums of exp(t) and exp(t)*t over t = x-shift.
-func expSums(x []float32, shift float32) (sum, dot float32) { return expSumsPlain(x, shift) }
-
+// expSumsPlain returns the sums of exp(t) and exp(t)*t over t = x-shift.
 func expSumsPlain(x []float32, shift float32) (sum, dot float32) {
 	var ls, ld lanes
 	for i, v := range x {
@@ -52,7 +50,7 @@ func expSumsPlain(x []float32, shift float32) (sum, dot float32) {
 // p = exp(x-lse), x becomes -scale * p * (dLogp + dEntropy*(x-lse+entropy)). The caller adds scale*dLogp at the target.
 // A temperature enters as x = logits/T and scale = 1/T.
 func LogSumExpBackward(x []float32, lse, entropy, dLogp, dEntropy, scale float32) {
-	logSumExpBackwardPlain(x, lse, entropy, dLogp, dEntropy, scale)
+	logSumExpBackward(x, lse, entropy, dLogp, dEntropy, scale)
 }
 
 func logSumExpBackwardPlain(x []float32, lse, entropy, dLogp, dEntropy, scale float32) {

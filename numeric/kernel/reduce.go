@@ -13,7 +13,7 @@ func (l *lanes) sum() float32 {
 	return l[0]
 }
 
-// larger is the comparison of the vector units: y unless x > y, so a NaN in y wins and one in x loses.
+// larger is the comparison of the vector units: y unless x > y, so also when x is NaN.
 func larger(x, y float32) float32 {
 	if x > y {
 		return x
@@ -24,7 +24,7 @@ func larger(x, y float32) float32 {
 func (l *lanes) max() float32 {
 	for d := Lanes / 2; d > 0; d /= 2 {
 		for i := range d {
-			l[i] = larger(l[i], l[i+d])
+			l[i] = larger(l[i+d], l[i])
 		}
 	}
 	return l[0]
@@ -33,7 +33,7 @@ func (l *lanes) max() float32 {
 // Dot returns the sum of x*y in 16 lanes with fused multiply-adds.
 func Dot(x, y []float32) float32 {
 	checkSame("Dot", x, y)
-	return dotPlain(x, y)
+	return dot(x, y)
 }
 
 func dotPlain(x, y []float32) float32 {
@@ -44,16 +44,16 @@ func dotPlain(x, y []float32) float32 {
 	return l.sum()
 }
 
-// Max returns the largest element, -Inf for none. A NaN may or may not win.
-func Max(x []float32) float32 { return maxPlain(x) }
+// Max returns the largest element that is not NaN, -Inf for none.
+func Max(x []float32) float32 { return largest(x) }
 
-func maxPlain(x []float32) float32 {
+func largestPlain(x []float32) float32 {
 	var l lanes
 	for i := range l {
 		l[i] = negInf
 	}
 	for i, v := range x {
-		l[i%Lanes] = larger(l[i%Lanes], v)
+		l[i%Lanes] = larger(v, l[i%Lanes])
 	}
 	return l.max()
 }
@@ -71,8 +71,6 @@ func SumSquares(x []float32) float64 {
 	}
 	return total + sumSquares(x)
 }
-
-func sumSquares(x []float32) float64 { return sumSquaresPlain(x) }
 
 func sumSquaresPlain(x []float32) float64 {
 	var l [Lanes]float64

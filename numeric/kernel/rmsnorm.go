@@ -11,7 +11,7 @@ func RMSNorm(y, x, w, rstd []float32, rows, n int, eps float32) {
 	checkRows("RMSNorm", rows, n, y, x)
 	checkNorm("RMSNorm", w, rstd, rows, n)
 	for r := range rows {
-		rmsNormPlain(y[r*n:][:n], x[r*n:][:n], w, &rstd[r], eps)
+		rmsNorm(y[r*n:][:n], x[r*n:][:n], w, &rstd[r], eps)
 	}
 }
 
@@ -29,7 +29,7 @@ func RMSNormBackward(dx, dy, x, w, rstd []float32, rows, n int) {
 	checkRows("RMSNormBackward", rows, n, dx, dy, x)
 	checkNorm("RMSNormBackward", w, rstd, rows, n)
 	for r := range rows {
-		rmsNormBackwardPlain(dx[r*n:][:n], dy[r*n:][:n], x[r*n:][:n], w, rstd[r])
+		rmsNormBackward(dx[r*n:][:n], dy[r*n:][:n], x[r*n:][:n], w, rstd[r])
 	}
 }
 
@@ -52,7 +52,7 @@ func RMSNormBackwardWeight(dw, dy, x, rstd []float32, rows, n, ld int) {
 		panic(fmt.Sprintf("kernel: RMSNormBackwardWeight: rows %d, n %d, ld %d", rows, n, ld))
 	}
 	for r := range rows {
-		rmsNormBackwardWeightPlain(dw[:n], dy[r*ld:][:n], x[r*ld:][:n], rstd[r])
+		rmsNormBackwardWeight(dw[:n], dy[r*ld:][:n], x[r*ld:][:n], rstd[r])
 	}
 }
 

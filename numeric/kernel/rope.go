@@ -8,16 +8,15 @@ import "fmt"
 func Rope(x, cos, sin []float32, hd int) {
 	checkRope("Rope", x, cos, sin, hd)
 	for h := 0; h < len(x); h += hd {
-		ropePlain(x[h:][:hd], cos, sin)
+		rope(cos, sin, x[h:], x[h+hd/2:])
 	}
 }
 
-func ropePlain(x, cos, sin []float32) {
-	half := len(x) / 2
+func ropePlain(cos, sin, x, y []float32) {
 	for i, c := range cos {
-		a, b, s := x[i], x[i+half], sin[i]
+		a, b, s := x[i], y[i], sin[i]
 		x[i] = float32(a*c) - float32(b*s)
-		x[i+half] = float32(b*c) + float32(a*s)
+		y[i] = float32(b*c) + float32(a*s)
 	}
 }
 
@@ -25,16 +24,15 @@ func ropePlain(x, cos, sin []float32) {
 func RopeBackward(dx, cos, sin []float32, hd int) {
 	checkRope("RopeBackward", dx, cos, sin, hd)
 	for h := 0; h < len(dx); h += hd {
-		ropeBackwardPlain(dx[h:][:hd], cos, sin)
+		ropeBackward(cos, sin, dx[h:], dx[h+hd/2:])
 	}
 }
 
-func ropeBackwardPlain(dx, cos, sin []float32) {
-	half := len(dx) / 2
+func ropeBackwardPlain(cos, sin, dx, dy []float32) {
 	for i, c := range cos {
-		a, b, s := dx[i], dx[i+half], sin[i]
+		a, b, s := dx[i], dy[i], sin[i]
 		dx[i] = float32(a*c) + float32(b*s)
-		dx[i+half] = float32(b*c) - float32(a*s)
+		dy[i] = float32(b*c) - float32(a*s)
 	}
 }
 

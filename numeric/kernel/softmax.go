@@ -8,13 +8,13 @@ func Softmax(p []float32, n int, scale float32) {
 	checkPrefix("Softmax", len(p), n)
 	clear(p[n:])
 	if n > 0 {
-		softmaxPlain(p[:n], scale)
+		softmax(p[:n], scale)
 	}
 }
 
 // softmaxPlain: e = exp((p-max)*scale), summed in 16 lanes; p = e * (1/sum).
 func softmaxPlain(p []float32, scale float32) {
-	top := maxPlain(p)
+	top := largestPlain(p)
 	var l lanes
 	for i, v := range p {
 		e := exp32((v - top) * scale)
@@ -31,7 +31,7 @@ func SoftmaxBackward(dp, p []float32, n int, scale float32) {
 	checkPrefix("SoftmaxBackward", len(p), n)
 	clear(dp[n:])
 	if n > 0 {
-		softmaxBackwardPlain(dp[:n], p[:n], scale)
+		softmaxBackward(dp[:n], p[:n], scale)
 	}
 }
 

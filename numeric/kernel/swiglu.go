@@ -3,7 +3,7 @@ package kernel
 // SwiGLU writes y = silu(gate) * up with silu(g) = g / (1 + exp(-g)). y may be gate or up.
 func SwiGLU(y, gate, up []float32) {
 	checkSame("SwiGLU", y, gate, up)
-	swigluPlain(y, gate, up)
+	swiglu(y, gate, up)
 }
 
 func swigluPlain(y, gate, up []float32) {
@@ -16,7 +16,7 @@ func swigluPlain(y, gate, up []float32) {
 // dup = dy*(gate*s) and dgate = dy*up * s*(1+gate*(1-s)). dgate or dup may be dy, gate or up.
 func SwiGLUBackward(dgate, dup, dy, gate, up []float32) {
 	checkSame("SwiGLUBackward", dgate, dup, dy, gate, up)
-	swigluBackwardPlain(dgate, dup, dy, gate, up)
+	swigluBackward(dgate, dup, dy, gate, up)
 }
 
 func swigluBackwardPlain(dgate, dup, dy, gate, up []float32) {

@@ -62,8 +62,8 @@ var (
 	panelPointers = []string{"DI", "R11", "R12"}
 )
 
-// gemmFile is the assembly of all tiles and of the function that jumps to one.
-func gemmFile(i isa) string {
+// gemmText is the assembly of all tiles and of the function that jumps to one.
+func gemmText(i isa) string {
 	l := newListing(i)
 	ts := tiles(i)
 	l.linef("\n// func gemm%s(t *tileArgs, tile int)", i.name)

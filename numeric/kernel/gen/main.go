@@ -18,7 +18,12 @@ func main() {
 // files maps the names of the generated files to their text.
 func files() map[string]string {
 	return map[string]string{
-		"gemm_avx512_amd64.s": gemmFile(avx512),
-		"gemm_avx2_amd64.s":   gemmFile(avx2),
+		"gemm_avx512_amd64.s": gemmText(avx512),
+		"gemm_avx2_amd64.s":   gemmText(avx2),
+
+		"vector_avx512_amd64.s": vectorText(avx512),
+		"vector_avx2_amd64.s":   vectorText(avx2),
+		"vector_amd64.go":       vectorGo(),
+		"vector_other.go":       plainGo(),
 	}
 }
