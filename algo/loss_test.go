@@ -1,0 +1,329 @@
+package algo
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var clip20 = LossConfig{Name: "ppo", ClipLow: .2, ClipHigh: .2}
+
+// gradients runs PolicyLoss on zeroed gradients, with the number of tokens as denominator.
+func gradients(in Tokens, cfg LossConfig) ([]float32, LossStats) {
+	d := make([]float32, len(in.LogpNew))
+	return d, PolicyLoss(d, in, cfg, max(1, float64(len(d))))
+}
+
+// Every branch of the clip: what the loss of one token is, and its gradient. Old is 0, so the ratio is exp(New).
+func TestClip(t *testing.T) {
+	dual := LossConfig{Name: "ppo", ClipLow: .2, ClipHigh: .28, DualClip: 3}
+	ln := func(x float64) float32 { return float32(math.Log(x)) }
+	for _, c := range []struct {
+		name           string
+		ratio, A       float64
+		loss, gradient float64
+		low, high, far int
+	}{
+		{name: "on policy", ratio: 1, A: 2, loss: -2, gradient: -2},
+		{name: "on policy, bad", ratio: 1, A: -2, loss: 2, gradient: 2},
+		{name: "good, up a little", ratio: 1.25, A: 2, loss: -2.5, gradient: -2.5},
+		{name: "good, up enough: clipped", ratio: 1.5, A: 2, loss: -2.56, gradient: 0, high: 1},
+		{name: "good, but fell: brought back", ratio: .5, A: 2, loss: -1, gradient: -1},
+		{name: "bad, down a little", ratio: .9, A: -2, loss: 1.8, gradient: 1.8},
+		{name: "bad, down enough: clipped", ratio: .5, A: -2, loss: 1.6, gradient: 0, low: 1},
+		{name: "bad, but rose: brought back", ratio: 2, A: -2, loss: 4, gradient: 4},
+		{name: "bad, and rose too far: dual clip", ratio: 5, A: -2, loss: 6, gradient: 0, far: 1},
+		{name: "no advantage, no gradient", ratio: 5, A: 0, loss: 0, gradient: 0},
+	} {
+		d, s := gradients(Tokens{LogpNew: []float32{ln(c.ratio)}, LogpOld: []float32{0}, Advantage: []float32{float32(c.A)}}, dual)
+		nearly(t, c.name+": loss", s.Loss, c.loss)
+		near(t, c.name+": gradient", d, c.gradient)
+		equal(t, c.name+": clipped low, high, dual", [3]int{s.ClippedLow, s.ClippedHigh, s.ClippedDual}, [3]int{c.low, c.high, c.far})
+		if c.gradient == 0 && d[0] != 0 {
+			t.Errorf("%s: gradient %v is not exactly 0", c.name, d[0])
+		}
+	}
+}
+
+func TestPolicyLossOfTwoTokens(t *testing.T) {
+	in := Tokens{LogpNew: []float32{1, -1}, LogpOld: []float32{0, 0}, Advantage: []float32{1, 1}}
+	_, s := gradients(in, clip20)
+	nearly(t, "loss", s.Loss, -(1.2+math.Exp(-1))/2)
+	nearly(t, "clipped", s.Clipped(), .5)
+	equal(t, "with a gradient", s.Active, 1)
+	nearly(t, "k1", s.MeanKL1(), 0)
+	nearly(t, "k3", s.MeanKL3(), (math.E+math.Exp(-1)-2)/2)
+	nearly(t, "smallest ratio", s.RatioMin, math.Exp(-1))
+	nearly(t, "largest ratio", s.RatioMax, math.E)
+}
+
+// The mismatch weight multiplies the loss and its gradient. Old = New, so the ratio is 1 and A is 1.
+func TestMismatchWeightsTheLoss(t *testing.T) {
+	ln10 := float32(math.Log(10))
+	for _, c := range []struct {
+		cfg  CorrectionConfig
+		gen  []float32
+		loss float64
+	}{
+		{CorrectionConfig{"geometric", "mask", .5, 2}, []float32{-ln3, ln3}, -(3 + 1./3) / 2},
+		{CorrectionConfig{"token", "mask", .5, 2}, []float32{-ln3, ln3}, 0},
+		{CorrectionConfig{"token", "clip", .5, 2}, []float32{-ln3, ln3}, -(2 + .5) / 2},
+		{CorrectionConfig{"token", "truncate", .5, 2}, []float32{ln10, -ln10}, -(.1 + 2) / 2},
+		{CorrectionConfig{"off", "mask", .5, 2}, []float32{-ln3, ln3}, -1},
+		{CorrectionConfig{"token", "truncate", .5, 2}, []float32{-1000}, -2},
+		{CorrectionConfig{"geometric", "mask", .5, 2}, []float32{-1000}, 0},
+	} {
+		n := len(c.gen)
+		in := Tokens{LogpNew: make([]float32, n), LogpOld: make([]float32, n), LogpGen: c.gen, Advantage: repeat(1, n), Weight: make([]float32, n)}
+		Correct(in.Weight, in, c.cfg)
+		d, s := gradients(in, clip20)
+		nearly(t, fmt.Sprint(c.cfg), s.Loss, c.loss)
+		for i := range d {
+			nearly(t, fmt.Sprint(c.cfg, ": gradient"), float64(d[i]), -float64(in.Weight[i])/float64(n))
+		}
+	}
+}
+
+// Where no step lies between, Old is New held constant: PPO is then REINFORCE, with gradient −A over the denominator.
+func TestOnPolicyIsReinforce(t *testing.T) {
+	in := Tokens{LogpNew: []float32{-3, -.5, -7, -1}, Advantage: []float32{1, -2, .5, -1.5}}
+	for _, cfg := range []LossConfig{clip20, {Name: "policy_gradient"}} {
+		d, s := gradients(in, cfg)
+		near(t, cfg.Name, d, -.25, .5, -.125, .375)
+		equal(t, "ratios", [2]float64{s.RatioMin, s.RatioMax}, [2]float64{1, 1})
+	}
+	_, s := gradients(in, LossConfig{Name: "pg"})
+	nearly(t, "loss", s.Loss, -(-3+1-3.5+1.5)/4)
+}
+
+// Losses 1 2 | 4 5 | 6 in three micro-batches: (1+2+4+5+6)/5 = 3.6, not the mean of means 4. At ratio 1 the loss is −A.
+func TestGlobalTokenMean(t *testing.T) {
+	mean := func(batches ...[]float32) (global, meanOfMeans float64, gradient float32) {
+		tokens := 0
+		for _, a := range batches {
+			tokens += len(a)
+		}
+		var total LossStats
+		for _, losses := range batches {
+			in := Tokens{LogpNew: make([]float32, len(losses)), Advantage: make([]float32, len(losses))}
+			for i, l := range losses {
+				in.Advantage[i] = -l
+			}
+			d := make([]float32, len(losses))
+			s := PolicyLoss(d, in, clip20, float64(tokens))
+			total.Add(s)
+			meanOfMeans += s.Mean() / float64(len(batches))
+			gradient += d[0]
+		}
+		nearly(t, "sum over denominator", total.Loss, total.Sum/float64(tokens))
+		equal(t, "tokens", total.Tokens, tokens)
+		return total.Loss, meanOfMeans, gradient
+	}
+	global, local, _ := mean([]float32{1, 2}, []float32{4, 5}, []float32{6})
+	nearly(t, "global", global, 3.6)
+	nearly(t, "local", local, 4)
+	global, local, gradient := mean([]float32{2, 2, 2}, []float32{10})
+	nearly(t, "global", global, 4)
+	nearly(t, "local", local, 6)
+	nearly(t, "gradient of the first tokens", float64(gradient), (2.+10)/4)
+
+	// A denominator of the whole step, 100, and 3 tokens here of loss −1 each.
+	s := PolicyLoss(make([]float32, 3), Tokens{LogpNew: make([]float32, 3), Advantage: repeat(1, 3)}, clip20, 100)
+	nearly(t, "its part of the step", s.Loss, -3./100)
+	nearly(t, "its own mean", s.Mean(), -1)
+}
+
+// However a step is cut into micro-batches, the gradients are the same bits and the statistics add up.
+func TestCutsChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawTokens(t)
+		cfg := drawLoss(t)
+		n := len(in.LogpNew)
+		whole := make([]float32, n)
+		want := PolicyLoss(whole, in, cfg, float64(n))
+
+		cut := rapid.IntRange(0, n).Draw(t, "cut")
+		parts := make([]float32, n)
+		var got LossStats
+		for _, r := range [][2]int{{0, cut}, {cut, n}} {
+			lo, hi := r[0], r[1]
+			part := Tokens{LogpNew: in.LogpNew[lo:hi], LogpOld: in.LogpOld[lo:hi], Advantage: in.Advantage[lo:hi], Weight: in.Weight[lo:hi]}
+			got.Add(PolicyLoss(parts[lo:hi], part, cfg, float64(n)))
+		}
+		for i := range whole {
+			equal(t, "gradient", parts[i], whole[i])
+		}
+		nearly(t, "loss", got.Loss, want.Loss)
+		nearly(t, "k3", got.KL3, want.KL3)
+		got.Loss, got.Sum, got.KL1, got.KL3 = want.Loss, want.Sum, want.KL1, want.KL3 // equal up to rounding
+		equal(t, "statistics", got, want)
+	})
+}
+
+// The gradient is the derivative: each loss with each option, correction and KL against central differences, away from
+// the kinks, to 1e-6. Log-probs are multiples of 2⁻¹² below 16, so that steps of 2⁻⁷ are exact in float32.
+func TestGradientIsTheDerivative(t *testing.T) {
+	const h = 1. / 128
+	rapid.Check(t, func(t *rapid.T) {
+		in, cfg := drawTokens(t), drawLoss(t)
+		level, mode := rapid.SampledFrom(Levels).Draw(t, "level"), rapid.SampledFrom(Modes).Draw(t, "mode")
+		Correct(in.Weight, in, CorrectionConfig{level.Name, mode.Name, .1, 10})
+		kl, klCoef := rapid.SampledFrom(KLEstimators).Draw(t, "kl"), rapid.Float64Range(0, 2).Draw(t, "klCoef")
+		for name, loss := range map[string]func(d []float32) float64{
+			"policy": func(d []float32) float64 { return PolicyLoss(d, in, cfg, 7).Loss },
+			"kl":     func(d []float32) float64 { return KLLoss(d, in, kl.Name, klCoef, 7).Loss },
+		} {
+			gradient, scratch := make([]float32, len(in.LogpNew)), make([]float32, len(in.LogpNew))
+			loss(gradient)
+			for i := range gradient {
+				at := func(step float32) float64 {
+					kept := in.LogpNew[i]
+					in.LogpNew[i] = kept + step
+					defer func() { in.LogpNew[i] = kept }()
+					return loss(scratch)
+				}
+				if nearKink(in, i, cfg, 2*h) {
+					continue
+				}
+				wide, narrow := (at(2*h)-at(-2*h))/(4*h), (at(h)-at(-h))/(2*h)
+				want := (4*narrow - wide) / 3 // Richardson: the error falls with h⁴
+				if got := float64(gradient[i]); math.Abs(got-want) > 1e-6*(1e-3+math.Abs(want)) {
+					t.Fatalf("%s, token %d: gradient %v, differences say %v", name, i, got, want)
+				}
+			}
+		}
+	})
+}
+
+// nearKink reports whether a step of h from token i crosses a point where a loss is not smooth.
+func nearKink(in Tokens, i int, cfg LossConfig, h float64) bool {
+	d := float64(in.LogpNew[i]) - float64(in.LogpOld[i])
+	e := float64(in.LogpNew[i]) - float64(in.LogpRef[i])
+	for _, kink := range []float64{math.Log(1 - cfg.ClipLow), math.Log(1 + cfg.ClipHigh), math.Log(cfg.DualClip)} {
+		if math.Abs(d-kink) < h*1.01 {
+			return true
+		}
+	}
+	k3kink := func(d float64) bool { return math.Exp(-d)-1+d > 10 }
+	return math.Abs(math.Abs(e)-math.Sqrt(20)) < h*1.01 || k3kink(e-h) != k3kink(e+h)
+}
+
+func drawTokens(t *rapid.T) Tokens {
+	n := rapid.IntRange(1, 8).Draw(t, "n")
+	lane := func(name string, low, high int) []float32 {
+		out := make([]float32, n)
+		for i := range out {
+			out[i] = float32(rapid.IntRange(low*4096, high*4096).Draw(t, name)) / 4096
+		}
+		return out
+	}
+	return Tokens{
+		LogpNew: lane("new", -5, 0), LogpOld: lane("old", -5, 0), LogpGen: lane("gen", -5, 0), LogpRef: lane("ref", -5, 0),
+		Advantage: lane("advantage", -3, 3), Weight: lane("weight", 0, 4),
+	}
+}
+
+func drawLoss(t *rapid.T) LossConfig {
+	return LossConfig{
+		Name:     rapid.SampledFrom(Losses).Draw(t, "loss").Name,
+		ClipLow:  rapid.Float64Range(0, .9).Draw(t, "low"),
+		ClipHigh: rapid.Float64Range(0, 2).Draw(t, "high"),
+		DualClip: rapid.SampledFrom([]float64{0, 1.5, 3, 10}).Draw(t, "dual"),
+	}
+}
+
+func TestGradientsAccumulate(t *testing.T) {
+	in := Tokens{LogpNew: []float32{0}, Advantage: []float32{1}}
+	d := []float32{10}
+	PolicyLoss(d, in, clip20, 1)
+	near(t, "on top of what was there", d, 9)
+}
+
+// A number that is not finite gives no gradient, hurts no other token, and is counted.
+func TestPolicyLossOfHostileNumbers(t *testing.T) {
+	sound := Tokens{LogpNew: []float32{-1, 0}, LogpOld: []float32{-1, 0}, Advantage: []float32{1, 1}, Weight: []float32{1, 1}}
+	for _, bad := range []float32{nan, inf, -inf} {
+		for lane := range 4 {
+			in := Tokens{LogpNew: []float32{-1, 0}, LogpOld: []float32{-1, 0}, Advantage: []float32{1, 1}, Weight: []float32{1, 1}}
+			[][]float32{in.LogpNew, in.LogpOld, in.Advantage, in.Weight}[lane][0] = bad
+			for _, l := range Losses {
+				cfg := LossConfig{Name: l.Name, ClipLow: .2, ClipHigh: .2}
+				d, s := gradients(in, cfg)
+				whole, _ := gradients(sound, cfg)
+				near(t, "gradients", d, 0, float64(whole[1]))
+				equal(t, "counted", s.NonFinite, 1)
+				finiteStats(t, s)
+			}
+		}
+	}
+	equalInf := Tokens{LogpNew: []float32{-inf}, LogpOld: []float32{-inf}, Advantage: []float32{0}}
+	_, s := gradients(equalInf, clip20)
+	equal(t, "equal −∞", s.Loss, 0)
+	finiteStats(t, s)
+}
+
+func TestPolicyLossOfExtremeRatios(t *testing.T) {
+	for _, c := range []struct{ new, old, a, gradient float32 }{
+		{0, 1000, 1, 0}, {0, 1000, -1, 0}, // ratio e^−30
+		{1000, 0, 1, 0}, {1000, 0, -1, 0}, // ratio e^30: clipped, and bounded
+		{1000, 0, 0, 0},
+		{0, 0, math.MaxFloat32, -math.MaxFloat32},
+		{29, 0, -math.MaxFloat32, 0}, // the gradient would overflow
+	} {
+		d, s := gradients(Tokens{LogpNew: []float32{c.new}, LogpOld: []float32{c.old}, Advantage: []float32{c.a}}, clip20)
+		equal(t, fmt.Sprint(c, ": gradient"), d[0], c.gradient)
+		finiteStats(t, s)
+		equal(t, fmt.Sprint(c, ": overflow is counted"), s.NonFinite == 1, c.new == 29)
+	}
+}
+
+func TestPolicyLossOfNothing(t *testing.T) {
+	for _, l := range Losses {
+		equal(t, l.Name, PolicyLoss(nil, Tokens{}, LossConfig{Name: l.Name}, 0), LossStats{})
+	}
+	s := LossStats{}
+	s.Add(LossStats{})
+	equal(t, "sum of nothing", s, LossStats{})
+	equal(t, "means of nothing", [4]float64{s.Mean(), s.Clipped(), s.MeanKL1(), s.MeanKL3()}, [4]float64{})
+}
+
+func TestPolicyLossRefusesMistakes(t *testing.T) {
+	one := []float32{0}
+	for name, f := range map[string]func(){
+		"lengths":           func() { PolicyLoss(one, Tokens{LogpNew: one}, clip20, 1) },
+		"old":               func() { PolicyLoss(one, Tokens{LogpNew: one, LogpOld: []float32{0, 0}, Advantage: one}, clip20, 1) },
+		"weight":            func() { PolicyLoss(one, Tokens{LogpNew: one, Advantage: one, Weight: []float32{}}, clip20, 1) },
+		"denominator 0":     func() { PolicyLoss(one, Tokens{LogpNew: one, Advantage: one}, clip20, 0) },
+		"denominator NaN":   func() { PolicyLoss(one, Tokens{LogpNew: one, Advantage: one}, clip20, math.NaN()) },
+		"unknown loss":      func() { PolicyLoss(one, Tokens{LogpNew: one, Advantage: one}, LossConfig{Name: "pp"}, 1) },
+		"entropy lengths":   func() { EntropyBonus(one, nil, 1, 1) },
+		"entropy over zero": func() { EntropyBonus(one, one, 1, 0) },
+	} {
+		mustPanic(t, name, f)
+	}
+}
+
+func TestEntropyBonus(t *testing.T) {
+	d := []float32{1, 0, 0}
+	sum := EntropyBonus(d, []float32{2, 3, nan}, .5, 10)
+	near(t, "gradient", d, 1-.05, -.05, 0)
+	nearly(t, "sum", sum, 5)
+	equal(t, "of nothing", EntropyBonus(nil, nil, 1, 0), 0)
+}
+
+func TestGatherLeavesObservationsOut(t *testing.T) {
+	got := Gather([]float32{9}, []float32{nan, 1, inf, 2}, mask(0, 1, 0, 1))
+	near(t, "action tokens", got, 9, 1, 2)
+	mustPanic(t, "lengths", func() { Gather(nil, []float32{1}, nil) })
+}
+
+func finiteStats(t tester, s LossStats) {
+	t.Helper()
+	for _, v := range []float64{s.Loss, s.Sum, s.KL1, s.KL3, s.RatioMin, s.RatioMax} {
+		if !finite(v) {
+			t.Fatalf("statistics are not finite: %+v", s)
+		}
+	}
+}
