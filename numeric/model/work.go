@@ -200,7 +200,7 @@ func (w *Work) blockRows(rows int) int {
 	}
 	size := (rows + parts - 1) / parts
 	size = (size + minBlock - 1) / minBlock * minBlock
-	return min(size, maxBlock)
+	return max(minBlock, min(size, maxBlock))
 }
 
 func blocks(rows, size int) int { return (rows + size - 1) / size }

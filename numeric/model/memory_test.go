@@ -1,0 +1,60 @@
+package model
+
+import (
+	"strings"
+	"testing"
+)
+
+// The plan that a user sees is what is reserved, up to the arena's rounding to 4 MiB.
+func TestBytesAreWhatIsReserved(t *testing.T) {
+	const rounding = 4 << 20
+	check := func(what string, planned int64, reserved int) {
+		t.Helper()
+		if int64(reserved) < planned || int64(reserved) > planned+rounding {
+			t.Errorf("%s: %d bytes planned, %d reserved", what, planned, reserved)
+		}
+	}
+	eachShape(t, func(t *testing.T, c Config) {
+		m := newModel(t, c, 1)
+		check("model", ModelBytes(c, false), m.arena.Bytes())
+		for _, b := range []Budget{{Tokens: 1}, {Tokens: 33, Score: 7, Grad: true}, {Tokens: 500, Grad: true}, {Tokens: 500}} {
+			check("work", WorkBytes(c, 3, b), newWork(t, m, 3, b).arena.Bytes())
+		}
+		check("grads", GradsBytes(c), newGrads(t, c).arena.Bytes())
+		m.refreshBackward(nil)
+		check("trained model", ModelBytes(c, true), m.arena.Bytes()+m.backArena.Bytes()-rounding)
+		kv, err := NewKV(c, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kv.Free()
+		check("kv", KVBytes(c, 5), kv.arena.Bytes())
+	})
+}
+
+func TestParamCount(t *testing.T) {
+	if n := quickstart.ParamCount(); n != 452_992 {
+		t.Errorf("the quickstart shape has %d parameters, want 452992", n)
+	}
+	if n := llama28M.ParamCount(); n != 27_795_968 {
+		t.Errorf("the 28M shape has %d parameters, want 27795968", n)
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	if err := quickstart.Validate(); err != nil {
+		t.Error(err)
+	}
+	err := Config{Vocab: 1, Dim: 24, Layers: 1, Heads: 3, KVHeads: 2, HeadDim: 7, FFN: 1, MaxPositions: 1, RopeTheta: 0.5}.Validate()
+	for _, field := range []string{"Vocab is 1", "Dim is 24", "HeadDim is 7", "Heads is 3", "NormEps is 0", "RopeTheta is 0.5"} {
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%v does not say %q", err, field)
+		}
+	}
+	if _, err := New(Config{}); err == nil {
+		t.Error("a model of the zero config")
+	}
+	if _, err := NewKV(quickstart, 0); err == nil {
+		t.Error("a pool of no pages")
+	}
+}
