@@ -1,0 +1,202 @@
+package metrics
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLogNumbersAndKeeps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	l := createLog(t, path)
+	for i, e := range oneOfEach {
+		if seq := l.Emit(e); seq != int64(i+1) {
+			t.Errorf("event %d got number %d", i+1, seq)
+		}
+	}
+	closeOrFail(t, l)
+	records, whole, err := readAll(path)
+	if err != nil || len(records) != len(oneOfEach) {
+		t.Fatalf("%d events, %v", len(records), err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != whole {
+		t.Errorf("size %v, whole lines %d: %v", info.Size(), whole, err)
+	}
+}
+
+func TestCreateRefusesARunThatIsThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	closeOrFail(t, createLog(t, path))
+	if _, err := Create(path); !errors.Is(err, os.ErrExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestResumeFoldsOutDiscardedWork(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	l := createLog(t, path)
+	l.Emit(RunStarted{Name: "a"})
+	l.Emit(StepDone{Step: 1})
+	saved := l.Emit(CheckpointSaved{Step: 1, Keep: "last"})
+	l.Emit(StepDone{Step: 2})
+	l.Emit(Alarm{Name: "of the lost step"})
+	closeOrFail(t, l)
+
+	sink := &recorder{}
+	l = resumeLog(t, path, saved, 1, sink)
+	if got := stepsOf(sink.history); !cmp.Equal(got, []int64{1}) {
+		t.Errorf("the sink's history has steps %v", got)
+	}
+	l.Emit(RunStarted{Name: "a", ResumedFrom: "step-1"})
+	l.Emit(StepDone{Step: 2})
+	saved = l.Emit(CheckpointSaved{Step: 2, Keep: "last"})
+	l.Emit(StepDone{Step: 3})
+	closeOrFail(t, l)
+
+	l = resumeLog(t, path, saved, 2)
+	l.Emit(StepDone{Step: 3})
+	l.Emit(RunEnded{Outcome: "finished"})
+	closeOrFail(t, l)
+
+	records := readOrFail(t, path)
+	if got := stepsOf(records); !cmp.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("steps %v", got)
+	}
+	var kinds []string
+	for _, r := range records {
+		kinds = append(kinds, r.Event.Kind())
+	}
+	want := strings.Fields("run_started step_done checkpoint_saved rewound run_started step_done checkpoint_saved rewound step_done run_ended")
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	if last := records[len(records)-1]; last.Attempt != 3 || last.Seq != 13 {
+		t.Errorf("the last event is number %d of attempt %d", last.Seq, last.Attempt)
+	}
+	if diff := cmp.Diff(records, Fold(records)); diff != "" {
+		t.Errorf("folding twice differs:\n%s", diff)
+	}
+}
+
+// TestKilledAnywhere cuts the file after every byte: it can be read, resumed, and nothing whole is lost.
+func TestKilledAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "events.jsonl")
+	l := createLog(t, path)
+	for step := range int64(4) {
+		l.Emit(StepDone{Step: step + 1})
+	}
+	closeOrFail(t, l)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(text) {
+		mustWrite(t, path, text[:cut])
+		whole := bytes.Count(text[:cut], []byte("\n"))
+		if got := len(readOrFail(t, path)); got != whole {
+			t.Fatalf("cut at %d: %d events read, %d are whole", cut, got, whole)
+		}
+		l := resumeLog(t, path, int64(whole), int64(whole))
+		l.Emit(StepDone{Step: int64(whole) + 1})
+		closeOrFail(t, l)
+		if got := stepsOf(readOrFail(t, path)); len(got) != whole+1 {
+			t.Fatalf("cut at %d: steps %v after the resume", cut, got)
+		}
+	}
+}
+
+func TestReadNamesTheBadLine(t *testing.T) {
+	good := `{"seq":1,"time":"2026-11-30T18:25:03Z","attempt":1,"kind":"note","data":{"text":"x"}}` + "\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"not JSON": {good + "garbage\n" + strings.Replace(good, `"seq":1`, `"seq":2`, 1), "line 2 is not an event"},
+		"repeat":   {good + good, "line 2: seq 1 after 1"},
+		"empty":    {"\n", "line 1 is not an event"},
+		"too long": {strings.Repeat("x", maxEvent+2) + "\n", "line 1: longer than"},
+	} {
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		mustWrite(t, path, []byte(c.text))
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFailingSinkLeavesWithOneAlarm(t *testing.T) {
+	for name, bad := range map[string]*recorder{"error": {fail: errDisk}, "panic": {panics: true}} {
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		healthy := &recorder{}
+		l := createLog(t, path, bad, healthy)
+		for step := range int64(3) {
+			l.Emit(StepDone{Step: step + 1})
+		}
+		closeOrFail(t, l)
+		var alarms []string
+		for _, a := range Of[Alarm](readOrFail(t, path)) {
+			alarms = append(alarms, a.Name)
+		}
+		if !cmp.Equal(alarms, []string{"sink-failed"}) {
+			t.Errorf("%s: alarms %v", name, alarms)
+		}
+		if len(healthy.records) != 4 || bad.closed != 1 || healthy.closed != 1 {
+			t.Errorf("%s: the healthy sink got %d events; closed %d and %d times", name, len(healthy.records), bad.closed, healthy.closed)
+		}
+	}
+}
+
+// fullDisk takes a number of bytes, then part of a line, then nothing until it is freed.
+type fullDisk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if len(p) <= d.room {
+		d.room -= len(p)
+		return d.Buffer.Write(p)
+	}
+	n, _ := d.Buffer.Write(p[:d.room])
+	d.room = 0
+	return n, errDisk
+}
+
+func (d *fullDisk) Truncate(size int64) error { d.Buffer.Truncate(int(size)); return nil }
+func (d *fullDisk) Sync() error               { return nil }
+func (d *fullDisk) Close() error              { return nil }
+
+func TestFullDiskLeavesWholeLinesAndOneAlarm(t *testing.T) {
+	disk := &fullDisk{room: 2000}
+	sink := &recorder{}
+	l := &Log{Now: ticking(), path: "events.jsonl", file: disk, attempt: 1, sinks: []Sink{sink}}
+	for step := range int64(20) {
+		l.Emit(StepDone{Step: step + 1})
+	}
+	if !errors.Is(l.Err(), errDisk) {
+		t.Errorf("Err is %v", l.Err())
+	}
+	disk.room = 1 << 20
+	l.Emit(StepDone{Step: 21})
+	records, _, err := readRecords(bytes.NewReader(disk.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := stepsOf(records)
+	if len(steps) < 2 || steps[len(steps)-1] != 21 {
+		t.Errorf("steps on the disk: %v", steps)
+	}
+	alarms := 0
+	for _, a := range Of[Alarm](sink.records) {
+		if a.Name != "events-not-written" || a.Severity != Critical {
+			t.Errorf("alarm %+v", a)
+		}
+		alarms++
+	}
+	if alarms != 1 || len(stepsOf(sink.records)) != 21 {
+		t.Errorf("the sink got %d alarms and steps %v", alarms, stepsOf(sink.records))
+	}
+}
