@@ -11,13 +11,15 @@ func Packed(data []float32, k int) B { return B{Data: data, PanelStride: Lanes *
 // Pack writes w [K,N], row-major with rows ld apart, to dst as panels of 16 columns; columns past N become zero.
 func Pack(dst, w []float32, ld, k, n int) {
 	checkPack("Pack", dst, w, ld, k, n, k, n)
-	for n0 := 0; n0 < n; n0 += Lanes {
-		width := min(Lanes, n-n0)
-		panel := dst[n0*k:][:Lanes*k]
-		for kk := range k {
-			row := panel[kk*Lanes:][:Lanes]
-			clear(row[copy(row, w[kk*ld+n0:][:width]):])
-		}
+	for n0 := 0; n0 < n && k > 0; n0 += Lanes {
+		packRows(dst[n0*k:][:Lanes*k], w[n0:], ld, k, min(Lanes, n-n0))
+	}
+}
+
+func packRowsPlain(panel, w []float32, ld, k, cols int) {
+	for kk := range k {
+		row := panel[kk*Lanes:][:Lanes]
+		clear(row[copy(row, w[kk*ld:][:cols]):])
 	}
 }
 
@@ -25,18 +27,25 @@ func Pack(dst, w []float32, ld, k, n int) {
 // the panels of a [K,N] operand; columns past N become zero.
 func PackT(dst, w []float32, ld, n, k int) {
 	checkPack("PackT", dst, w, ld, n, k, k, n)
-	for n0 := 0; n0 < n; n0 += Lanes {
-		panel := dst[n0*k:][:Lanes*k]
-		for j := range Lanes {
-			if n0+j >= n {
-				for kk := range k {
-					panel[kk*Lanes+j] = 0
-				}
-				continue
-			}
-			for kk, x := range w[(n0+j)*ld:][:k] {
-				panel[kk*Lanes+j] = x
-			}
+	for n0 := 0; n0 < n && k > 0; n0 += strip {
+		panel := dst[n0/Lanes*Lanes*k:][:Lanes*k]
+		packStrip(panel[n0%Lanes:], w[n0*ld:], ld, min(strip, n-n0), k)
+	}
+	for column := n; column%Lanes != 0; column++ {
+		for kk := range k {
+			dst[column/Lanes*Lanes*k+kk*Lanes+column%Lanes] = 0
+		}
+	}
+}
+
+// strip is the number of columns of a panel that PackT fills together.
+const strip = 8
+
+// packStripPlain writes the elements of rows of w as columns of a panel.
+func packStripPlain(panel, w []float32, ld, rows, k int) {
+	for j := range rows {
+		for kk, x := range w[j*ld:][:k] {
+			panel[kk*Lanes+j] = x
 		}
 	}
 }

@@ -21,6 +21,8 @@ func files() map[string]string {
 		"gemm_avx512_amd64.s": gemmText(avx512),
 		"gemm_avx2_amd64.s":   gemmText(avx2),
 
+		"pack_amd64.s": packText(),
+
 		"vector_avx512_amd64.s": vectorText(avx512),
 		"vector_avx2_amd64.s":   vectorText(avx2),
 		"vector_amd64.go":       vectorGo(),
