@@ -19,10 +19,9 @@ func TestDefaultIsSound(t *testing.T) {
 
 // One breach for every rule, in the order of Rules. What is changed is all that is wrong.
 func TestEveryRule(t *testing.T) {
-	type change func(c *Config, f *Facts)
 	breaches := []struct {
 		field  string
-		break1 change
+		breach func(c *Config, f *Facts)
 	}{
 		{"reward.low", func(c *Config, _ *Facts) { c.RewardLow = math.NaN() }},
 		{"advantage.estimator", func(c *Config, f *Facts) { f.N = 1 }},
@@ -53,7 +52,7 @@ func TestEveryRule(t *testing.T) {
 	equal(t, "breaches", len(breaches), len(Rules))
 	for i, b := range breaches {
 		c, f := Default(), sound
-		b.break1(&c, &f)
+		b.breach(&c, &f)
 		problems := Check(c, f)
 		if len(problems) != 1 || problems[0] != Rules[i].Problem || problems[0].Field != b.field {
 			t.Errorf("rule %d, %s: %v", i, b.field, problems)
@@ -89,7 +88,7 @@ func TestUnknownNamesGetTheNearest(t *testing.T) {
 	c.Advantage.Estimator = "gpro"
 	p := Check(c, sound)
 	equal(t, "problems", len(p), 1)
-	want := `advantage.estimator: algo: no such name: "gpro"; valid, nearest first: grpo, rloo, dr_grpo, reinforce, reinforce_baseline; choose one of them`
+	want := `advantage.estimator: no such name: "gpro"; valid, nearest first: grpo, rloo, dr_grpo, reinforce, reinforce_baseline; choose one of them`
 	equal(t, "sentence", p[0].String(), want)
 }
 

@@ -20,10 +20,9 @@ type LossConfig struct {
 //
 //	L = Σ w·ℓ / denominator        dL/dnew = w·ℓ' / denominator
 //
-// ℓ is the loss that cfg names. denominator is the number of action tokens of the whole optimizer step, over all
+// ℓ is the loss that cfg names; w and A are constants. denominator is the number of action tokens of the whole optimizer step, over all
 // micro-batches and ranks (the global token mean of DAPO, arXiv 2503.14476 §3.3): parts of a step are summed, never
-// averaged, so how it was cut changes nothing. w and A are constants. A token with a number that is not finite adds
-// nothing and is counted.
+// averaged, so how it was cut changes nothing. A token with a number that is not finite adds nothing and is counted.
 func PolicyLoss(dLogp []float32, in Tokens, cfg LossConfig, denominator float64) LossStats {
 	in.mustFit(len(dLogp))
 	if len(dLogp) == 0 {
@@ -52,51 +51,35 @@ func PolicyLoss(dLogp []float32, in Tokens, cfg LossConfig, denominator float64)
 	return s
 }
 
-// term is the loss of one token before weighting: its value, its derivative by LogpNew, and the bound that made the
-// derivative 0, if one did.
-type term struct {
-	value float64
-	slope float64
-	clip  clip
-}
-
-type clip uint8
-
-const (
-	free clip = iota
-	clippedLow
-	clippedHigh
-	clippedDual
-)
-
 // ppoClip is the clipped surrogate of PPO (arXiv 1707.06347, eq. 7), with a bound for each side (Clip-Higher: DAPO,
 // arXiv 2503.14476 §3.1) and an optional second bound for A < 0 (dual clip: arXiv 1912.09729, eq. 5).
 //
-//	ℓ  = −min(r·A, clip(r, 1−low, 1+high)·A)        for A < 0 with dual clip c: at most −c·A
-//	ℓ' = −r·A     (dr/dnew = r), but 0 where ℓ is flat:
+//	ℓ  = −min(r·A, clip(r, 1−low, 1+high)·A)       with dual clip c and A < 0: at most −c·A
+//	ℓ' = −r·A, because dr/dnew = r                  but 0 where ℓ is flat:
 //
-//	           A > 0, r > 1+high     more probable already, and would be pushed further up
-//	           A < 0, r < 1−low      less probable already, and would be pushed further down
-//	           A < 0, r > c          so far off that one token would rule the step
+//	     A > 0 and r > 1+high    more probable already, and would be pushed further up
+//	     A < 0 and r < 1−low     less probable already, and would be pushed further down
+//	     A < 0 and r > c         so far off that this one token would rule the step
 //
-// A ratio that moved against the sign of A is never clipped: there the gradient brings it back.
+// A token that moved against the sign of A is not clipped by low or high: its gradient brings it back.
 func ppoClip(r ratio, _, advantage float64, cfg *LossConfig) term {
 	low, high, dual := 1-cfg.ClipLow, 1+cfg.ClipHigh, cfg.DualClip
 	switch {
 	case advantage > 0 && r.value > high:
-		return term{value: -high * advantage, clip: clippedHigh}
+		return term{value: -high * advantage, slope: 0, clip: clippedHigh}
 	case advantage < 0 && r.value < low:
-		return term{value: -low * advantage, clip: clippedLow}
+		return term{value: -low * advantage, slope: 0, clip: clippedLow}
 	case advantage < 0 && r.value > dual && dual > 0:
-		return term{value: -dual * advantage, clip: clippedDual}
+		return term{value: -dual * advantage, slope: 0, clip: clippedDual}
 	}
 	return term{value: -r.value * advantage, slope: -r.slope * advantage}
 }
 
-// policyGradient is REINFORCE (Williams 1992): no ratio, no bound. It is what ppo becomes at r = 1; the value of ℓ has
-// no meaning, its derivative does.
+// policyGradient is REINFORCE (Williams 1992): no ratio and no bound. Its gradient is that of ppo at r = 1; its value has
+// no meaning.
 //
-//	ℓ = −A·new        ℓ' = −A
+//	ℓ  = −A·new
+//	ℓ' = −A
 func policyGradient(_ ratio, logpNew, advantage float64, _ *LossConfig) term {
 	return term{value: -advantage * logpNew, slope: -advantage}
 }
@@ -118,12 +101,28 @@ func EntropyBonus(dEntropy, entropy []float32, coef, denominator float64) float6
 	return sum
 }
 
-// mustFit panics unless every lane that PolicyLoss reads has n tokens.
-func (in *Tokens) mustFit(n int) {
-	mustHave("LogpNew", len(in.LogpNew), n)
-	mustHave("LogpOld", len(in.old()), n)
-	mustHave("Advantage", len(in.Advantage), n)
-	if in.Weight != nil {
-		mustHave("Weight", len(in.Weight), n)
+// TokenLosses writes w·ℓ of each token to dst [N], 0 for a token that adds nothing: what a report shows token by token.
+// Their sum is LossStats.Sum.
+func TokenLosses(dst []float64, in Tokens, cfg LossConfig) {
+	in.mustFit(len(dst))
+	unused := make([]float32, 1)
+	for i := range dst {
+		dst[i] = PolicyLoss(unused, in.Slice(i, i+1), cfg, 1).Sum
 	}
 }
+
+// term is the loss of one token before weighting.
+type term struct {
+	value float64 // ℓ
+	slope float64 // ℓ' = dℓ/dnew
+	clip  clip    // the bound that made it 0, if one did
+}
+
+type clip uint8
+
+const (
+	free clip = iota
+	clippedLow
+	clippedHigh
+	clippedDual
+)

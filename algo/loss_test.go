@@ -53,10 +53,19 @@ func TestPolicyLossOfTwoTokens(t *testing.T) {
 	nearly(t, "loss", s.Loss, -(1.2+math.Exp(-1))/2)
 	nearly(t, "clipped", s.Clipped(), .5)
 	equal(t, "with a gradient", s.Active, 1)
-	nearly(t, "k1", s.MeanKL1(), 0)
 	nearly(t, "k3", s.MeanKL3(), (math.E+math.Exp(-1)-2)/2)
 	nearly(t, "smallest ratio", s.RatioMin, math.Exp(-1))
 	nearly(t, "largest ratio", s.RatioMax, math.E)
+}
+
+// KL(old‖new) is estimated from tokens that old sampled: k1 is Old − New.
+func TestApproximateKL(t *testing.T) {
+	_, s := gradients(Tokens{LogpNew: []float32{-2, nan}, LogpOld: []float32{-1, 0}, Advantage: []float32{1, 1}}, clip20)
+	nearly(t, "k1", s.MeanKL1(), 1)
+	nearly(t, "k3", s.MeanKL3(), math.Exp(-1))
+	tiny := Tokens{LogpNew: []float32{-0x1p-31}, LogpOld: []float32{-0x1p-30}, Advantage: []float32{1}}
+	_, s = gradients(tiny, clip20)
+	equal(t, "k3 is not negative where rounding would have it so", s.KL3, 0)
 }
 
 // The mismatch weight multiplies the loss and its gradient. Old = New, so the ratio is 1 and A is 1.
@@ -149,8 +158,7 @@ func TestCutsChangeNothing(t *testing.T) {
 		var got LossStats
 		for _, r := range [][2]int{{0, cut}, {cut, n}} {
 			lo, hi := r[0], r[1]
-			part := Tokens{LogpNew: in.LogpNew[lo:hi], LogpOld: in.LogpOld[lo:hi], Advantage: in.Advantage[lo:hi], Weight: in.Weight[lo:hi]}
-			got.Add(PolicyLoss(parts[lo:hi], part, cfg, float64(n)))
+			got.Add(PolicyLoss(parts[lo:hi], in.Slice(lo, hi), cfg, float64(n)))
 		}
 		for i := range whole {
 			equal(t, "gradient", parts[i], whole[i])
@@ -159,7 +167,22 @@ func TestCutsChangeNothing(t *testing.T) {
 		nearly(t, "k3", got.KL3, want.KL3)
 		got.Loss, got.Sum, got.KL1, got.KL3 = want.Loss, want.Sum, want.KL1, want.KL3 // equal up to rounding
 		equal(t, "statistics", got, want)
+
+		losses := make([]float64, n)
+		TokenLosses(losses, in, cfg)
+		var sum float64
+		for _, l := range losses {
+			sum += l
+		}
+		nearly(t, "token by token", sum, want.Sum)
 	})
+}
+
+func TestTokenLosses(t *testing.T) {
+	in := Tokens{LogpNew: []float32{1, -1, nan}, LogpOld: []float32{0, 0, 0}, Advantage: []float32{1, 1, 1}, Weight: []float32{1, 2, 1}}
+	got := make([]float64, 3)
+	TokenLosses(got, in, clip20)
+	near(t, "weighted", got, -1.2, -2*math.Exp(-1), 0)
 }
 
 // The gradient is the derivative: each loss with each option, correction and KL against central differences, away from

@@ -72,7 +72,7 @@ type Level struct {
 // Levels lists the names of CorrectionConfig.Level.
 var Levels = []Level{
 	{Option: Option{"off", []string{"none"}, "no correction: every weight is 1", ""}, Off: true},
-	{Option: Option{"token", nil, "each token by its own mismatch", "2510.18855"}},
+	{Option: Option{"token", nil, "each token by its own mismatch", ""}},
 	{Option: Option{"sequence", []string{"seq"}, "a segment by the product of its tokens' mismatches", ""},
 		PerSegment: true, unit: sequenceRatio},
 	{Option: Option{"geometric", []string{"geo"}, "a segment by the geometric mean of its tokens' mismatches", ""},
@@ -119,14 +119,14 @@ func find[T interface{ option() Option }](rows []T, name string) (T, error) {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 	var none T
-	return none, fmt.Errorf("algo: no such name: %q; valid, nearest first: %s", name, strings.Join(names, ", "))
+	return none, fmt.Errorf("no such name: %q; valid, nearest first: %s", name, strings.Join(names, ", "))
 }
 
 // row is find for names that Check has accepted.
 func row[T interface{ option() Option }](rows []T, name string) T {
 	r, err := find(rows, name)
 	if err != nil {
-		panic(err)
+		panic("algo: " + err.Error())
 	}
 	return r
 }

@@ -27,6 +27,18 @@ func Gather(dst, src []float32, action []bool) []float32 {
 	return dst
 }
 
+// Slice is the part lo:hi of a micro-batch. Its Starts are nil: cut where it does not matter.
+func (in Tokens) Slice(lo, hi int) Tokens {
+	cut := func(lane []float32) []float32 {
+		if lane == nil {
+			return nil
+		}
+		return lane[lo:hi]
+	}
+	return Tokens{LogpNew: cut(in.LogpNew), LogpOld: cut(in.LogpOld), LogpGen: cut(in.LogpGen), LogpRef: cut(in.LogpRef),
+		Advantage: cut(in.Advantage), Weight: cut(in.Weight)}
+}
+
 // old is LogpOld, or LogpNew where no step lies between the two.
 func (in *Tokens) old() []float32 {
 	if in.LogpOld == nil {
@@ -42,6 +54,16 @@ func (in *Tokens) segments(n int) []int32 {
 	}
 	mustHave("last of Starts", int(in.Starts[len(in.Starts)-1]), n)
 	return in.Starts
+}
+
+// mustFit panics unless every lane that PolicyLoss reads has n tokens.
+func (in *Tokens) mustFit(n int) {
+	mustHave("LogpNew", len(in.LogpNew), n)
+	mustHave("LogpOld", len(in.old()), n)
+	mustHave("Advantage", len(in.Advantage), n)
+	if in.Weight != nil {
+		mustHave("Weight", len(in.Weight), n)
+	}
 }
 
 // finite reports whether x is neither infinite nor NaN. A sum of values that came from float32 is finite exactly when
