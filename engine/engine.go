@@ -97,7 +97,7 @@ type Learner interface {
 // Batch is a packed micro-batch: sequences one behind the other, no padding.
 type Batch struct {
 	Tokens      []int32   // [T]
-	Starts      []int32   // [S+1] sequence i is Tokens[Starts[i]:Starts[i+1]]
+	Starts      []int32   // [S+1] sequence i is Tokens[Starts[i]:Starts[i+1]], two tokens or more
 	Score       []int32   // [N] ascending indices into Tokens, none the first of its sequence: score this id given its prefix
 	Temperature []float32 // [N] divides the logits of each scored token; nil means 1
 }

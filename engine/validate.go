@@ -73,8 +73,8 @@ func (b *Batch) validateStarts(maxTokens int) error {
 	}
 	for i := 1; i < n; i++ {
 		length := int(b.Starts[i]) - int(b.Starts[i-1])
-		if length < 1 {
-			return fmt.Errorf("engine: batch sequence %d has %d tokens", i-1, length)
+		if length < 2 {
+			return fmt.Errorf("engine: batch sequence %d has %d tokens; one that predicts nothing does not belong in a batch", i-1, length)
 		}
 		if length > maxTokens {
 			return fmt.Errorf("engine: batch sequence %d has %d tokens, more than %d: %w", i-1, length, maxTokens, ErrTooLong)
