@@ -41,9 +41,12 @@ func checkBadBatch(c *checking) {
 	vocab := int32(s.Learner.Capabilities().Vocab)
 	want := c.logp(s, c.batch(s, 0))
 	for what, spoil := range map[string]func(*engine.Batch){
-		"no sequence":                   func(b *engine.Batch) { *b = engine.Batch{} },
-		"starts that stop short":        func(b *engine.Batch) { b.Starts[len(b.Starts)-1]-- },
-		"an empty sequence":             func(b *engine.Batch) { b.Starts[1] = b.Starts[0] },
+		"no sequence":            func(b *engine.Batch) { *b = engine.Batch{} },
+		"starts that stop short": func(b *engine.Batch) { b.Starts[len(b.Starts)-1]-- },
+		"an empty sequence":      func(b *engine.Batch) { b.Starts[1] = b.Starts[0] },
+		"a sequence of one token": func(b *engine.Batch) {
+			*b = engine.Batch{Tokens: []int32{1, 0, 1}, Starts: []int32{0, 1, 3}, Score: []int32{2}}
+		},
 		"an id out of the vocabulary":   func(b *engine.Batch) { b.Tokens[2] = vocab },
 		"a negative id":                 func(b *engine.Batch) { b.Tokens[2] = -1 },
 		"a scored token without prefix": func(b *engine.Batch) { b.Score[0] = 0 },
