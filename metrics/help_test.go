@@ -38,14 +38,14 @@ func createLog(t *testing.T, path string, sinks ...Sink) *Log {
 	return l
 }
 
-func resumeLog(t *testing.T, path string, toSeq, step int64, sinks ...Sink) *Log {
+func resumeLog(t *testing.T, path string, toSeq, step int64, sinks ...Sink) (*Log, []Record) {
 	t.Helper()
-	l, err := Resume(path, toSeq, step, sinks...)
+	l, history, err := Resume(path, toSeq, step, sinks...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Now = ticking()
-	return l
+	return l, history
 }
 
 func closeOrFail(t *testing.T, c interface{ Close() error }) {

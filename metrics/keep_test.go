@@ -161,8 +161,8 @@ func TestKeeperResumesWhereTheEventsSay(t *testing.T) {
 	keep(l, readOrFail(t, events), 2, 0.2)
 	closeOrFail(t, l)
 
-	l = resumeLog(t, events, saved, 1)
-	keep(l, readOrFail(t, events), 2, 0.3)
+	l, history := resumeLog(t, events, saved, 1)
+	keep(l, history, 2, 0.3)
 	closeOrFail(t, l)
 	rollouts, err := ReadRollouts(path, readOrFail(t, events))
 	if err != nil || len(rollouts) != 2 || rollouts[0].Reward != 0.1 || rollouts[1].Reward != 0.3 {

@@ -73,7 +73,7 @@ type Keeper struct {
 	failed bool  // the one alarm was raised
 }
 
-// OpenKeeper opens rollouts.jsonl. history is what metrics.Read gives when the run is resumed, nil for a new run: what it
+// OpenKeeper opens rollouts.jsonl. history is what Resume gives, nil for a new run: what it
 // does not name is cut off.
 func OpenKeeper(path string, log *Log, config Config, history []Record) (*Keeper, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)

@@ -36,7 +36,8 @@ type Log struct {
 	seq     int64 // of the last event
 	attempt int
 	sinks   []Sink
-	err     error // the first failure to write events.jsonl
+	pending []Event // what Resume has to say before the first event
+	err     error   // the first failure to write events.jsonl
 }
 
 // file is what Log needs of an *os.File.
@@ -58,35 +59,43 @@ func Create(path string, sinks ...Sink) (*Log, error) {
 
 // Resume continues the events of a run at a checkpoint. toSeq is the number that the checkpoint holds (see
 // CheckpointSaved), 0 for a run that starts over; step is the step that training continues after. Events after toSeq are
-// folded out by a Rewound event; a torn last line is cut.
-func Resume(path string, toSeq, step int64, sinks ...Sink) (*Log, error) {
+// folded out by a Rewound event; a torn last line is cut. history is what is left: the events up to the checkpoint.
+func Resume(path string, toSeq, step int64, sinks ...Sink) (l *Log, history []Record, err error) {
 	records, whole, err := readAll(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("metrics: resume events: %w", err)
+		return nil, nil, fmt.Errorf("metrics: resume events: %w", err)
 	}
 	if err := f.Truncate(whole); err != nil {
-		return nil, errors.Join(fmt.Errorf("metrics: cut the torn end of %s: %w", path, err), f.Close())
+		return nil, nil, errors.Join(fmt.Errorf("metrics: cut the torn end of %s: %w", path, err), f.Close())
 	}
-	l := &Log{Now: time.Now, path: path, file: f, size: whole, attempt: 1, sinks: sinks, seq: max(toSeq, 0)}
+	l = &Log{Now: time.Now, path: path, file: f, size: whole, attempt: 1, sinks: sinks, seq: max(toSeq, 0)}
 	for _, r := range records {
 		l.seq, l.attempt = max(l.seq, r.Seq), max(l.attempt, r.Attempt+1)
 	}
-	alarms := l.replay(discard(Fold(records), toSeq))
-	for _, e := range append([]Event{Rewound{ToSeq: toSeq, Step: step}}, alarms...) {
-		l.Emit(e)
-	}
-	return l, nil
+	history = discard(Fold(records), toSeq)
+	l.pending = append([]Event{Rewound{ToSeq: toSeq, Step: step}}, l.replay(history)...)
+	return l, history, nil
 }
 
 // Emit records an event and gives its number. It never fails: see Err.
 func (l *Log) Emit(e Event) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.flush()
 	return l.emit(e)
+}
+
+// flush runs with mu held.
+func (l *Log) flush() {
+	pending := l.pending
+	l.pending = nil
+	for _, e := range pending {
+		l.emit(e)
+	}
 }
 
 // Seq is the number of the last event.
@@ -107,6 +116,7 @@ func (l *Log) Err() error {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.flush()
 	errs := []error{l.err, l.file.Sync(), l.file.Close()}
 	for _, s := range l.sinks {
 		errs = append(errs, s.Close())

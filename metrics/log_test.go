@@ -48,7 +48,10 @@ func TestResumeFoldsOutDiscardedWork(t *testing.T) {
 	closeOrFail(t, l)
 
 	sink := &recorder{}
-	l = resumeLog(t, path, saved, 1, sink)
+	l, history := resumeLog(t, path, saved, 1, sink)
+	if diff := cmp.Diff(history, sink.history); diff != "" {
+		t.Errorf("the sink replays another history:\n%s", diff)
+	}
 	if got := stepsOf(sink.history); !cmp.Equal(got, []int64{1}) {
 		t.Errorf("the sink's history has steps %v", got)
 	}
@@ -58,7 +61,7 @@ func TestResumeFoldsOutDiscardedWork(t *testing.T) {
 	l.Emit(StepDone{Step: 3})
 	closeOrFail(t, l)
 
-	l = resumeLog(t, path, saved, 2)
+	l, _ = resumeLog(t, path, saved, 2)
 	l.Emit(StepDone{Step: 3})
 	l.Emit(RunEnded{Outcome: "finished"})
 	closeOrFail(t, l)
@@ -102,7 +105,7 @@ func TestKilledAnywhere(t *testing.T) {
 		if got := len(readOrFail(t, path)); got != whole {
 			t.Fatalf("cut at %d: %d events read, %d are whole", cut, got, whole)
 		}
-		l := resumeLog(t, path, int64(whole), int64(whole))
+		l, _ := resumeLog(t, path, int64(whole), int64(whole))
 		l.Emit(StepDone{Step: int64(whole) + 1})
 		closeOrFail(t, l)
 		if got := stepsOf(readOrFail(t, path)); len(got) != whole+1 {

@@ -14,12 +14,12 @@ import (
 // Options say what kind of run to make up. The zero value is a short synchronous run.
 type Options struct {
 	Seed     uint64
-	SFTSteps int  // default 120
-	Steps    int  // of RL, default 12
-	Async    bool // tokens lag behind, and the generator's log-probs differ a little from the learner's
-	Hostile  bool // every text tries to break out of where it is shown
-	Crash    bool // the first attempt is killed two steps after the last checkpoint and resumed
-	Sinks    []metrics.Sink
+	SFTSteps int                   // default 120
+	Steps    int                   // of RL, default 12
+	Async    bool                  // tokens lag behind, and the generator's log-probs differ a little from the learner's
+	Hostile  bool                  // every text tries to break out of where it is shown
+	Crash    bool                  // the first attempt is killed two steps after the last checkpoint and resumed
+	Sinks    func() []metrics.Sink // of each attempt; nil for none
 }
 
 // Files are where Write puts things below its folder.
@@ -56,7 +56,7 @@ type run struct {
 }
 
 func (d *run) write() error {
-	log, err := metrics.Create(filepath.Join(d.dir, Events), d.Sinks...)
+	log, err := metrics.Create(filepath.Join(d.dir, Events), d.sinks()...)
 	if err != nil {
 		return err
 	}
@@ -85,6 +85,13 @@ func (d *run) write() error {
 	return d.log.Close()
 }
 
+func (d *run) sinks() []metrics.Sink {
+	if d.Sinks == nil {
+		return nil
+	}
+	return d.Sinks()
+}
+
 func (d *run) open(log *metrics.Log, history []metrics.Record) error {
 	d.log = log
 	log.Now = func() time.Time { return d.clock }
@@ -97,11 +104,7 @@ func (d *run) open(log *metrics.Log, history []metrics.Record) error {
 func (d *run) resume() error {
 	d.Crash = false
 	d.clock = d.clock.Add(95 * time.Second)
-	log, err := metrics.Resume(filepath.Join(d.dir, Events), d.saved, int64(d.savedAt), d.Sinks...)
-	if err != nil {
-		return err
-	}
-	history, err := metrics.Read(filepath.Join(d.dir, Events))
+	log, history, err := metrics.Resume(filepath.Join(d.dir, Events), d.saved, int64(d.savedAt), d.sinks()...)
 	if err != nil {
 		return err
 	}
