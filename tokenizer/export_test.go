@@ -1,0 +1,22 @@
+package tokenizer
+
+// Pieces returns what BPE sees of text that holds no added token.
+func (t *Tokenizer) Pieces(text string) []string {
+	if t.normalize != nil {
+		text = t.normalize(text)
+	}
+	out := []string{}
+	var next func(p piece, i int)
+	next = func(p piece, i int) {
+		if p.text == "" {
+			return
+		}
+		if i == len(t.split) {
+			out = append(out, p.text)
+			return
+		}
+		t.split[i](p, func(p piece) { next(p, i+1) })
+	}
+	next(piece{text, true}, 0)
+	return out
+}

@@ -1,0 +1,330 @@
+// Reading tokenizer.json. The structs here are the complete list of what is understood: a component, field or value that
+// is not in them is refused by name.
+
+package tokenizer
+
+import (
+	"cmp"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// file is tokenizer.json.
+type file struct {
+	Version       string         `json:"version"`
+	Truncation    jsontext.Value `json:"truncation"`
+	Padding       jsontext.Value `json:"padding"`
+	AddedTokens   []AddedToken   `json:"added_tokens"`
+	Normalizer    jsontext.Value `json:"normalizer"`
+	PreTokenizer  jsontext.Value `json:"pre_tokenizer"`
+	PostProcessor jsontext.Value `json:"post_processor"`
+	Decoder       jsontext.Value `json:"decoder"`
+	Model         jsontext.Value `json:"model"`
+}
+
+func load(data []byte) (*Tokenizer, error) {
+	var f file
+	if err := strict(data, &f); err != nil {
+		return nil, err
+	}
+	if !null(f.Truncation) || !null(f.Padding) {
+		return nil, fmt.Errorf("truncation and padding must be null: ids would be cut or filled silently")
+	}
+	t := &Tokenizer{source: data, addedAt: make(map[int32]int)}
+	var err error
+	if t.normalize, err = readNormalizer("normalizer", f.Normalizer); err != nil {
+		return nil, err
+	}
+	if err := t.readStages(f); err != nil {
+		return nil, err
+	}
+	if err := t.readModel(f.Model, f.AddedTokens); err != nil {
+		return nil, err
+	}
+	if err := t.readPostProcessor("post_processor", f.PostProcessor); err != nil {
+		return nil, err
+	}
+	return t, t.checkSpelling()
+}
+
+func (t *Tokenizer) readStages(f file) error {
+	var in splitReader
+	if err := in.read("pre_tokenizer", f.PreTokenizer); err != nil {
+		return err
+	}
+	var out decoderReader
+	if err := out.read("decoder", f.Decoder); err != nil {
+		return err
+	}
+	if in.bytes != out.bytes {
+		return fmt.Errorf("pre_tokenizer and decoder: one is ByteLevel and the other is not, so text would not come back")
+	}
+	t.split, t.decode, t.byteLevel = in.all, out.stages, in.bytes
+	return nil
+}
+
+// strict decodes value into out and refuses members that out does not name. Duplicate names and broken UTF-8 are
+// refused by the decoder.
+func strict(value []byte, out any) error {
+	err := json.Unmarshal(value, out, json.RejectUnknownMembers(true))
+	var s *json.SemanticError
+	if !errors.As(err, &s) {
+		return err
+	}
+	cause := cmp.Or(s.Err, fmt.Errorf("a JSON %s does not belong here", s.JSONKind))
+	if s.JSONPointer == "" {
+		return cause
+	}
+	return fmt.Errorf("%s: %w", s.JSONPointer, cause)
+}
+
+func null(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
+
+const (
+	maxNesting    = 8  // Sequences inside Sequences
+	maxComponents = 64 // in one Sequence
+)
+
+// component returns the type of the component at path.
+func component(path string, v jsontext.Value) (string, error) {
+	if strings.Count(path, ".") > maxNesting {
+		return "", fmt.Errorf("%.40s…: components nested more than %d deep", path, maxNesting)
+	}
+	var c struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(v, &c); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return c.Type, nil
+}
+
+// fields decodes the component at path into out, whose struct names every field it may have.
+func fields(path string, v jsontext.Value, out any) error {
+	if err := strict(v, out); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// sequence reads the components of a Sequence in order.
+func sequence(path string, values []jsontext.Value, read func(path string, v jsontext.Value) error) error {
+	if len(values) > maxComponents {
+		return fmt.Errorf("%s: %d components; at most %d", path, len(values), maxComponents)
+	}
+	for i, v := range values {
+		if err := read(fmt.Sprintf("%s[%d]", path, i), v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unsupported(path, kind, known string) error {
+	return fmt.Errorf("%s: component %q is not supported (%s are)", path, kind, known)
+}
+
+// pattern is {"String": …} or {"Regex": …}.
+type pattern struct {
+	String *string `json:"String"`
+	Regex  *string `json:"Regex"`
+}
+
+func (p pattern) matcher(path string) (matcher, error) {
+	switch {
+	case p.String != nil && p.Regex == nil:
+		return matchString(*p.String), nil
+	case p.Regex != nil && p.String == nil:
+		re, err := compile(*p.Regex)
+		if err != nil {
+			return nil, fmt.Errorf("%s.pattern: %w", path, err)
+		}
+		return matchRegexp(re), nil
+	}
+	return nil, fmt.Errorf(`%s.pattern: must hold either "String" or "Regex"`, path)
+}
+
+// id32 checks an id; VocabSize bounds it further once all are known.
+func id32(what string, id int64) (int32, error) {
+	if id < 0 || id > maxID {
+		return 0, fmt.Errorf("%s has id %d; ids run from 0 to %d", what, id, maxID)
+	}
+	return int32(id), nil
+}
+
+const maxID = 1<<24 - 1
+
+// readModel fills the table of pieces, the added tokens and BPE.
+func (t *Tokenizer) readModel(v jsontext.Value, added []AddedToken) error {
+	m, vocab, err := readBPE(v)
+	if err != nil {
+		return err
+	}
+	for _, a := range added {
+		if err := t.checkAdded(m, a); err != nil {
+			return err
+		}
+	}
+	t.model, t.added = m, slices.Clone(added)
+	slices.SortFunc(t.added, func(a, b AddedToken) int { return cmp.Compare(a.ID, b.ID) })
+	if err := t.number(vocab); err != nil {
+		return err
+	}
+	for i, a := range t.added {
+		t.addedAt[a.ID] = i
+		if int(a.ID) < len(m.control) {
+			m.control[a.ID] = a.control()
+		}
+		if err := t.plant(i, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tokenizer) checkAdded(m *bpe, a AddedToken) error {
+	switch id, inModel := m.ids[a.Content]; {
+	case a.Content == "":
+		return fmt.Errorf("added_tokens: id %d has empty content", a.ID)
+	case len(a.Content) > maxAddedBytes:
+		return fmt.Errorf("added_tokens: id %d has %d bytes of content; at most %d", a.ID, len(a.Content), maxAddedBytes)
+	case a.ID < 0 || a.ID > maxID:
+		return fmt.Errorf("added_tokens: %q has id %d; ids run from 0 to %d", a.Content, a.ID, maxID)
+	case inModel && id != a.ID:
+		return fmt.Errorf("added_tokens: %q has id %d but model.vocab says %d", a.Content, a.ID, id)
+	}
+	return nil
+}
+
+// number fills pieces and ids so that every id from 0 has exactly one piece.
+func (t *Tokenizer) number(vocab []entry) error {
+	all := slices.Clone(vocab)
+	for _, a := range t.added {
+		if _, inModel := t.model.ids[a.Content]; !inModel {
+			all = append(all, entry{a.Content, a.ID})
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	t.pieces, t.ids = make([]string, len(all)), make(map[string]int32, len(all))
+	for i, e := range all {
+		switch {
+		case i > 0 && e.id == all[i-1].id:
+			return fmt.Errorf("id %d belongs to both %q and %q", e.id, all[i-1].piece, e.piece)
+		case int(e.id) > i:
+			return fmt.Errorf("id %d has no token, although %q has id %d", i, e.piece, e.id)
+		}
+		if other, ok := t.ids[e.piece]; ok {
+			return fmt.Errorf("added_tokens: %q is listed with ids %d and %d", e.piece, other, e.id)
+		}
+		t.pieces[i], t.ids[e.piece] = e.piece, e.id
+	}
+	return nil
+}
+
+// plant puts an added token into the trie in which it is searched. As in the reference, its normalized spelling is also
+// what its id decodes to.
+func (t *Tokenizer) plant(i int, a AddedToken) error {
+	key, tr := a.Content, &t.raw
+	if a.Normalized {
+		tr = &t.norm
+		if t.normalize != nil {
+			key = t.normalize(key)
+		}
+	}
+	if key == "" {
+		return fmt.Errorf("added_tokens: %q is empty after normalization", a.Content)
+	}
+	t.pieces[a.ID] = key
+	tr.add(key, i)
+	return nil
+}
+
+// checkSpelling makes sure that no text can be lost and that no ordinary character is a control token.
+func (t *Tokenizer) checkSpelling() error {
+	m := t.model
+	for id, control := range m.control {
+		if control && (utf8.RuneCountInString(t.pieces[id]) == 1 || m.byteFallback && slices.Contains(m.bytes[:], int32(id))) {
+			return fmt.Errorf("added_tokens: special token %q is also how ordinary text is spelled", t.pieces[id])
+		}
+	}
+	if m.byteFallback || m.unknown >= 0 {
+		return nil
+	}
+	if !t.byteLevel {
+		return fmt.Errorf("model: with neither byte_fallback nor unk_token, characters outside the vocabulary would vanish")
+	}
+	for b, r := range runeOfByte {
+		if m.small[r] < 0 {
+			return fmt.Errorf("model.vocab: byte 0x%02X (%q) has no token and there is no unk_token, so it would vanish", b, r)
+		}
+	}
+	return nil
+}
+
+// entry is one line of model.vocab.
+type entry struct {
+	piece string
+	id    int32
+}
+
+// vocabulary keeps the order of the file.
+type vocabulary []entry
+
+func (v *vocabulary) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
+		return cmp.Or(err, fmt.Errorf("must be an object of token and id"))
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		piece := name.String()
+		var id int64
+		if err := json.UnmarshalDecode(dec, &id); err != nil {
+			return fmt.Errorf("%q: %w", piece, err)
+		}
+		small, err := id32(fmt.Sprintf("%q", piece), id)
+		if err != nil {
+			return err
+		}
+		*v = append(*v, entry{piece, small})
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// mergeList is model.merges: "left right" or ["left", "right"].
+type mergeList [][2]string
+
+func (l *mergeList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '[' {
+		return cmp.Or(err, fmt.Errorf("must be a list of merges"))
+	}
+	for dec.PeekKind() != ']' {
+		if dec.PeekKind() == '"' {
+			tok, err := dec.ReadToken()
+			if err != nil {
+				return err
+			}
+			left, right, ok := strings.Cut(tok.String(), " ")
+			if !ok || strings.Contains(right, " ") {
+				return fmt.Errorf("merge %d: %q must be two tokens with one space between", len(*l), tok.String())
+			}
+			*l = append(*l, [2]string{left, right})
+			continue
+		}
+		var pair []string
+		if err := json.UnmarshalDecode(dec, &pair); err != nil || len(pair) != 2 {
+			return cmp.Or(err, fmt.Errorf("merge %d: must be two tokens", len(*l)))
+		}
+		*l = append(*l, [2]string(pair))
+	}
+	_, err := dec.ReadToken()
+	return err
+}

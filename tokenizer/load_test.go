@@ -1,0 +1,184 @@
+// What is refused, and with which words.
+
+package tokenizer_test
+
+import (
+	"encoding/json/jsontext"
+	"fmt"
+	"strings"
+	"testing"
+
+	"molt/tokenizer"
+)
+
+func TestRefusals(t *testing.T) {
+	cases := []struct {
+		name, path, value string // path: key of the file, "model.…" for a key of the model; "" replaces everything
+		want              string
+	}{
+		{"not JSON", "", `{`, "unexpected EOF"},
+		{"trailing JSON", "", `{} {}`, "invalid character"},
+		{"duplicate key", "", `{"version":"1","version":"2"}`, "duplicate"},
+		{"broken UTF-8", "", "{\"version\":\"\xff\"}", "invalid UTF-8"},
+		{"unknown field", "shape", `1`, `/shape: unknown object member name`},
+		{"truncation", "truncation", `{"max_length":5}`, "truncation and padding must be null"},
+		{"padding", "padding", `{}`, "truncation and padding must be null"},
+		{"normalizer", "normalizer", `{"type":"NFKC"}`, `normalizer: component "NFKC" is not supported`},
+		{"nested normalizer", "normalizer", `{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Lowercase"}]}`, `normalizer.normalizers[1]: component "Lowercase"`},
+		{"normalizer option", "normalizer", `{"type":"NFC","strip":true}`, `normalizer: /strip: unknown object member name`},
+		{"pre-tokenizer", "pre_tokenizer", `{"type":"Sequence","pretokenizers":[{"type":"Whitespace"}]}`, `pre_tokenizer.pretokenizers[0]: component "Whitespace"`},
+		{"split behavior", "pre_tokenizer", `{"type":"Split","pattern":{"String":"x"},"behavior":"Sideways"}`, `pre_tokenizer.behavior: unknown value "Sideways"`},
+		{"split without pattern", "pre_tokenizer", `{"type":"Split","pattern":{},"behavior":"Removed"}`, `pre_tokenizer.pattern`},
+		{"metaspace scheme", "pre_tokenizer", `{"type":"Metaspace","replacement":"_","prepend_scheme":"maybe"}`, `prepend_scheme: unknown value "maybe"`},
+		{"metaspace contradiction", "pre_tokenizer", `{"type":"Metaspace","replacement":"_","prepend_scheme":"first","add_prefix_space":false}`, `contradicts`},
+		{"nested repeats", "pre_tokenizer", `{"type":"Split","pattern":{"Regex":"(a+)+b"},"behavior":"Isolated"}`, "repeating a group"},
+		{"post-processor", "post_processor", `{"type":"BertProcessing"}`, `post_processor: component "BertProcessing"`},
+		{"template id", "post_processor", `{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"a","type_id":0}},{"Sequence":{"id":"A","type_id":0}}],"pair":[],"special_tokens":{"a":{"id":"a","ids":[99999],"tokens":["a"]}}}`, "outside the vocabulary"},
+		{"template without sequence", "post_processor", `{"type":"TemplateProcessing","single":[],"pair":[],"special_tokens":{}}`, "the sequence A is missing"},
+		{"no decoder", "decoder", `null`, "decoder: missing"},
+		{"decoder", "decoder", `{"type":"WordPiece"}`, `decoder: component "WordPiece"`},
+		{"decoder after joining", "decoder", `{"type":"Sequence","decoders":[{"type":"Fuse"},{"type":"ByteFallback"}]}`, `decoder.decoders[1]: "ByteFallback" after the pieces were joined`},
+		{"strip at the end", "decoder", `{"type":"Strip","content":" ","start":0,"stop":1}`, "decoder.stop"},
+		{"one side byte-level", "decoder", `{"type":"Fuse"}`, "pre_tokenizer and decoder"},
+		{"model", "model.type", `"Unigram"`, `model: type "Unigram" is not supported`},
+		{"dropout", "model.dropout", `0.1`, "model.dropout"},
+		{"prefix", "model.continuing_subword_prefix", `"##"`, "model.continuing_subword_prefix"},
+		{"suffix", "model.end_of_word_suffix", `"</w>"`, "model.end_of_word_suffix"},
+		{"model option", "model.speed", `1`, `model: /speed: unknown object member name`},
+		{"byte fallback", "model.byte_fallback", `true`, "model.vocab lacks <0x00>"},
+		{"unknown token", "model.unk_token", `"<unk>"`, `model.unk_token: "<unk>" is not in model.vocab`},
+		{"negative id", "model.vocab", `{"a":-1}`, `"a" has id -1`},
+		{"huge id", "model.vocab", `{"a":2147483648}`, `"a" has id 2147483648`},
+		{"fractional id", "model.vocab", `{"a":1.5}`, "model"},
+		{"piece twice", "model.vocab", `{"a":0,"a":1}`, "duplicate"},
+		{"empty vocabulary", "model.vocab", `{}`, "model.vocab: empty"},
+		{"vocabulary as list", "model.vocab", `["a"]`, "must be an object"},
+		{"merge of unknown", "model.merges", `[["zz","yy"]]`, `model.merges[0]: "zz" + "yy"`},
+		{"merge into unknown", "model.merges", `["! !"]`, `model.merges[0]: "!" + "!"`},
+		{"merge of three", "model.merges", `["a b c"]`, "one space between"},
+		{"merge list of three", "model.merges", `[["a","b","c"]]`, "merge 0: must be two tokens"},
+		{"merge twice", "model.merges", `["i t","i t"]`, `model.merges[1]: "i" + "t" is listed twice`},
+		{"added id taken", "added_tokens", `[{"id":5,"content":"<x>"}]`, `id 5 belongs to both`},
+		{"added id differs", "added_tokens", `[{"id":999,"content":"!"}]`, `"!" has id 999 but model.vocab says`},
+		{"added hole", "added_tokens", `[{"id":99999,"content":"<x>"}]`, `has no token, although "<x>" has id 99999`},
+		{"added negative", "added_tokens", `[{"id":-1,"content":"<x>"}]`, `"<x>" has id -1`},
+		{"added empty", "added_tokens", `[{"id":505,"content":""}]`, "empty content"},
+		{"added long", "added_tokens", `[{"id":505,"content":"` + strings.Repeat("x", 600) + `"}]`, "600 bytes of content"},
+		{"added twice", "added_tokens", `[{"id":505,"content":"<x>"},{"id":506,"content":"<x>"}]`, `listed with ids 505 and 506`},
+		{"special letter", "added_tokens", `[{"id":65,"content":"A","special":true}]`, `special token "A" is also how ordinary text is spelled`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			data := []byte(c.value)
+			if c.path != "" {
+				data = with(t, read(t, "testdata/trained.json"), c.path, c.value)
+			}
+			_, err := tokenizer.New(data)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "tokenizer: load tokenizer.json: ") {
+				t.Errorf("got %v\nwant a sentence with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// with replaces one key.
+func with(t testing.TB, data []byte, path, value string) []byte {
+	t.Helper()
+	var f map[string]jsontext.Value
+	parse(t, data, &f)
+	if key, ok := strings.CutPrefix(path, "model."); ok {
+		var model map[string]jsontext.Value
+		parse(t, f["model"], &model)
+		model[key] = jsontext.Value(value)
+		if key == "vocab" {
+			model["merges"] = jsontext.Value("[]")
+			return []byte(strings.Replace(string(marshalRaw(t, f, "model", model)), `"VOCAB"`, value, 1))
+		}
+		f["model"] = marshal(t, model)
+	} else {
+		f[path] = jsontext.Value(value)
+	}
+	return marshal(t, f)
+}
+
+// marshalRaw lets a vocabulary with duplicate names through, which marshal would refuse.
+func marshalRaw(t testing.TB, f map[string]jsontext.Value, key string, model map[string]jsontext.Value) []byte {
+	t.Helper()
+	model["vocab"] = jsontext.Value(`"VOCAB"`)
+	f[key] = marshal(t, model)
+	return marshal(t, f)
+}
+
+// TestByteWithoutToken: text must never vanish.
+func TestByteWithoutToken(t *testing.T) {
+	data := strings.Replace(string(read(t, "testdata/trained.json")), `"~":`, `"~~":`, 1)
+	if _, err := tokenizer.New([]byte(data)); err == nil || !strings.Contains(err.Error(), "byte 0x7E") {
+		t.Errorf("got %v, want a sentence about byte 0x7E", err)
+	}
+	data = strings.Replace(string(read(t, "testdata/sentence.json")), `"byte_fallback":true`, `"byte_fallback":false`, 1)
+	data = strings.Replace(data, `"unk_token":"<unk>"`, `"unk_token":null`, 1)
+	if _, err := tokenizer.New([]byte(data)); err == nil || !strings.Contains(err.Error(), "would vanish") {
+		t.Errorf("got %v, want a sentence about vanishing characters", err)
+	}
+}
+
+// TestDeepNesting: a chain of ten thousand Sequences must cost nothing.
+func TestDeepNesting(t *testing.T) {
+	const n = 4000
+	deep := strings.Repeat(`{"type":"Sequence","normalizers":[`, n) + `{"type":"NFC"}` + strings.Repeat(`]}`, n)
+	_, err := tokenizer.New(with(t, read(t, "testdata/trained.json"), "normalizer", deep))
+	if err == nil || !strings.Contains(err.Error(), "nested more than") || len(err.Error()) > 300 {
+		t.Errorf("got %v", err)
+	}
+	many := `{"type":"Sequence","normalizers":[` + strings.TrimSuffix(strings.Repeat(`{"type":"NFC"},`, 100), ",") + `]}`
+	if _, err = tokenizer.New(with(t, read(t, "testdata/trained.json"), "normalizer", many)); err == nil || !strings.Contains(err.Error(), "100 components; at most 64") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPatterns: what the regular expressions may contain.
+func TestPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{
+		tokenizer.TrainPattern:               "",
+		`\p{N}{1,3}|[^\s\p{L}]?\p{L}+?(?=x)`: "",
+		`a**`:                                "doubled",
+		`a++`:                                "doubled",
+		`a{2}{3}`:                            "doubled",
+		`(a|b+)*`:                            "repeating a group",
+		`(a|a){2}`:                           "repeating a group",
+		`(?:a|a|b)?(c|d)?`:                   "",
+		`\p{N}{1000}x{2,}y{0,900}`:           "more than 2 repeats",
+		`a?b?c?d?e?f?g?h?i?j?`:               "more than 1000 ways",
+		`(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)`: "more than 1000 ways",
+		`a*b*c*`:       "more than 2 repeats",
+		`(a*b*|c)d*`:   "more than 2 repeats",
+		`[a[b]]`:       "nested classes",
+		`[a&&b]`:       "nested classes",
+		`[]a]`:         "empty class",
+		`[a`:           "missing ]",
+		`(a`:           "missing )",
+		`a)`:           "unmatched )",
+		`(?<n>a)`:      "group",
+		`(?<=a)b`:      "group",
+		`(?i)a`:        "group",
+		`^a`:           "not supported here",
+		`a$`:           "not supported here",
+		`\w`:           `escape \w`,
+		`(a)\1`:        `escape \1`,
+		`\p{^L}`:       "name of a category",
+		`\pL`:          "name of a category",
+		`\p{Nonsense}`: "regular expression",
+		`a{,3}`:        "must be {n}",
+		`a{3,2}`:       "must be {n}",
+		`a{1,9999}`:    "must be {n}",
+		`{`:            "not supported here",
+		`\`:            "trailing backslash",
+		strings.Repeat("(", 60) + strings.Repeat(")", 60): "nested more than 50",
+	} {
+		value := fmt.Sprintf(`{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":%s},"behavior":"Isolated","invert":false},{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":false}]}`, marshal(t, pattern))
+		_, err := tokenizer.New(with(t, read(t, "testdata/trained.json"), "pre_tokenizer", value))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", pattern, err, want)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+// Reading the model of a tokenizer.json.
+
+package tokenizer
+
+import (
+	"encoding/json/jsontext"
+	"fmt"
+	"math"
+)
+
+// readBPE returns the model and its vocabulary in the order of the file.
+func readBPE(v jsontext.Value) (*bpe, []entry, error) {
+	if null(v) {
+		return nil, nil, fmt.Errorf("model: missing")
+	}
+	kind, err := component("model", v)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind != "BPE" {
+		return nil, nil, fmt.Errorf("model: type %q is not supported (BPE is)", kind)
+	}
+	var f struct {
+		Type         string     `json:"type"`
+		Dropout      *float64   `json:"dropout"`
+		Unknown      *string    `json:"unk_token"`
+		Prefix       *string    `json:"continuing_subword_prefix"`
+		Suffix       *string    `json:"end_of_word_suffix"`
+		FuseUnknown  bool       `json:"fuse_unk"`
+		ByteFallback bool       `json:"byte_fallback"`
+		IgnoreMerges bool       `json:"ignore_merges"`
+		Vocab        vocabulary `json:"vocab"`
+		Merges       mergeList  `json:"merges"`
+	}
+	if err := fields("model", v, &f); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case f.Dropout != nil && *f.Dropout != 0:
+		return nil, nil, fmt.Errorf("model.dropout: %v is not supported: encoding would be random", *f.Dropout)
+	case f.Prefix != nil && *f.Prefix != "":
+		return nil, nil, fmt.Errorf("model.continuing_subword_prefix: %q is not supported", *f.Prefix)
+	case f.Suffix != nil && *f.Suffix != "":
+		return nil, nil, fmt.Errorf("model.end_of_word_suffix: %q is not supported", *f.Suffix)
+	case len(f.Vocab) == 0:
+		return nil, nil, fmt.Errorf("model.vocab: empty")
+	}
+	m := &bpe{fuseUnknown: f.FuseUnknown, byteFallback: f.ByteFallback, ignoreMerges: f.IgnoreMerges, unknown: -1}
+	if err := m.fill(f.Vocab); err != nil {
+		return nil, nil, err
+	}
+	if f.Unknown != nil {
+		id, ok := m.ids[*f.Unknown]
+		if !ok {
+			return nil, nil, fmt.Errorf("model.unk_token: %q is not in model.vocab", *f.Unknown)
+		}
+		m.unknown = id
+	}
+	return m, f.Vocab, m.rank(f.Merges)
+}
+
+// fill builds the tables from pieces to ids.
+func (m *bpe) fill(vocab []entry) error {
+	m.ids = make(map[string]int32, len(vocab))
+	top := int32(0)
+	for _, e := range vocab {
+		m.ids[e.piece] = e.id
+		top = max(top, e.id)
+	}
+	if int(top) > 2*len(vocab)+1<<16 {
+		return fmt.Errorf("model.vocab: id %d with only %d tokens leaves ids without a token", top, len(vocab))
+	}
+	m.control = make([]bool, top+1)
+	for r := range m.small {
+		m.small[r] = -1
+		if id, ok := m.ids[string(rune(r))]; ok {
+			m.small[r] = id
+		}
+	}
+	for b := range m.bytes {
+		name := fmt.Sprintf("<0x%02X>", b)
+		id, ok := m.ids[name]
+		if !ok && m.byteFallback {
+			return fmt.Errorf("model.byte_fallback: model.vocab lacks %s", name)
+		}
+		m.bytes[b] = id
+	}
+	return nil
+}
+
+// rank numbers the merges in the order of the file.
+func (m *bpe) rank(merges mergeList) error {
+	if len(merges) > math.MaxInt32 {
+		return fmt.Errorf("model.merges: %d merges", len(merges))
+	}
+	m.merges = make(map[uint64]merge, len(merges))
+	for rank, pair := range merges {
+		left, okLeft := m.ids[pair[0]]
+		right, okRight := m.ids[pair[1]]
+		to, okTo := m.ids[pair[0]+pair[1]]
+		if !okLeft || !okRight || !okTo {
+			return fmt.Errorf("model.merges[%d]: %q + %q: the parts and the result must be in model.vocab", rank, pair[0], pair[1])
+		}
+		key := pairKey(left, right)
+		if _, twice := m.merges[key]; twice {
+			return fmt.Errorf("model.merges[%d]: %q + %q is listed twice", rank, pair[0], pair[1])
+		}
+		m.merges[key] = merge{int32(rank), to}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+// Reading what happens to ids: the decoder, and the post-processor that frames a sequence.
+
+package tokenizer
+
+import (
+	"encoding/json/jsontext"
+	"fmt"
+	"unicode/utf8"
+)
+
+// decoderReader reads a decoder and tracks what its stages leave: pieces, or one text that only a leading Strip can
+// still change as it streams.
+type decoderReader struct {
+	stages []stageMaker
+	bytes  bool // ByteLevel was read
+	fused  bool
+}
+
+func (d *decoderReader) read(path string, v jsontext.Value) error {
+	if null(v) {
+		return fmt.Errorf("%s: missing; without one the reference puts a space between all tokens", path)
+	}
+	kind, err := component(path, v)
+	if err != nil {
+		return err
+	}
+	if d.fused && kind != "Strip" && kind != "Fuse" {
+		return fmt.Errorf("%s: %q after the pieces were joined is not supported", path, kind)
+	}
+	switch kind {
+	case "ByteLevel":
+		d.bytes, d.fused = true, true
+		d.add(func() stage { return &bytesStage{} })
+		var f byteLevelFields
+		return fields(path, v, &f)
+	case "ByteFallback":
+		d.add(func() stage { return &byteFallbackStage{} })
+		var f struct {
+			Type string `json:"type"`
+		}
+		return fields(path, v, &f)
+	case "Fuse":
+		d.fused = true
+		var f struct {
+			Type string `json:"type"`
+		}
+		return fields(path, v, &f)
+	case "Replace":
+		m, content, err := readReplace(path, v)
+		d.add(func() stage { return eachPiece(replace(m, content)) })
+		return err
+	case "Metaspace":
+		f, err := readMetaspace(path, v)
+		d.add(func() stage { return &metaspaceStage{f.Replacement, f.Scheme != "never", false} })
+		return err
+	case "Strip":
+		return d.readStrip(path, v)
+	case "Sequence":
+		return d.readSequence(path, v)
+	}
+	return unsupported(path, kind, "ByteLevel, ByteFallback, Fuse, Replace, Metaspace, Strip, Sequence")
+}
+
+func (d *decoderReader) add(m stageMaker) { d.stages = append(d.stages, m) }
+
+func (d *decoderReader) readSequence(path string, v jsontext.Value) error {
+	var f struct {
+		Type     string           `json:"type"`
+		Decoders []jsontext.Value `json:"decoders"`
+	}
+	if err := fields(path, v, &f); err != nil {
+		return err
+	}
+	return sequence(path+".decoders", f.Decoders, d.read)
+}
+
+func (d *decoderReader) readStrip(path string, v jsontext.Value) error {
+	var f struct {
+		Type    string `json:"type"`
+		Content string `json:"content"`
+		Start   int    `json:"start"`
+		Stop    int    `json:"stop"`
+	}
+	if err := fields(path, v, &f); err != nil {
+		return err
+	}
+	switch {
+	case utf8.RuneCountInString(f.Content) != 1 || f.Start < 0:
+		return fmt.Errorf("%s: content must be one character and start at least 0", path)
+	case f.Stop != 0:
+		return fmt.Errorf("%s.stop: %d is not supported (0 is)", path, f.Stop)
+	case d.fused:
+		d.add(func() stage { return &leadStage{f.Content, f.Start} })
+	default:
+		d.add(func() stage { return stripPiece(f.Content, f.Start) })
+	}
+	return nil
+}
+
+// readPostProcessor sets what Frame puts around one sequence.
+func (t *Tokenizer) readPostProcessor(path string, v jsontext.Value) error {
+	if null(v) {
+		return nil
+	}
+	kind, err := component(path, v)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "ByteLevel":
+		var f byteLevelFields
+		return fields(path, v, &f)
+	case "TemplateProcessing":
+		return t.readTemplate(path, v)
+	case "Sequence":
+		var f struct {
+			Type       string           `json:"type"`
+			Processors []jsontext.Value `json:"processors"`
+		}
+		if err := fields(path, v, &f); err != nil {
+			return err
+		}
+		return sequence(path+".processors", f.Processors, t.readPostProcessor)
+	}
+	return unsupported(path, kind, "ByteLevel, TemplateProcessing, Sequence")
+}
+
+// templateItem is {"SpecialToken": …} or {"Sequence": …}.
+type templateItem struct {
+	Special  *templateRef `json:"SpecialToken"`
+	Sequence *templateRef `json:"Sequence"`
+}
+
+type templateRef struct {
+	ID     string `json:"id"`
+	TypeID int    `json:"type_id"`
+}
+
+func (t *Tokenizer) readTemplate(path string, v jsontext.Value) error {
+	var f struct {
+		Type    string         `json:"type"`
+		Single  []templateItem `json:"single"`
+		Pair    jsontext.Value `json:"pair"` // two sequences at once: not offered
+		Special map[string]struct {
+			ID     string   `json:"id"`
+			IDs    []int64  `json:"ids"`
+			Tokens []string `json:"tokens"`
+		} `json:"special_tokens"`
+	}
+	if err := fields(path, v, &f); err != nil {
+		return err
+	}
+	var around [2][]int32 // before and after the sequence
+	side := 0
+	for i, item := range f.Single {
+		at := fmt.Sprintf("%s.single[%d]", path, i)
+		switch {
+		case item.Sequence != nil && item.Special == nil && item.Sequence.ID == "A" && side == 0:
+			side = 1
+		case item.Special != nil && item.Sequence == nil:
+			for _, id := range f.Special[item.Special.ID].IDs {
+				if id < 0 || id >= int64(t.VocabSize()) {
+					return fmt.Errorf("%s: %q has id %d, outside the vocabulary of %d", at, item.Special.ID, id, t.VocabSize())
+				}
+				around[side] = append(around[side], int32(id))
+			}
+			if len(f.Special[item.Special.ID].IDs) == 0 {
+				return fmt.Errorf("%s: %q is not in special_tokens", at, item.Special.ID)
+			}
+		default:
+			return fmt.Errorf("%s: must be a special token or, once, the sequence A", at)
+		}
+	}
+	if side == 0 {
+		return fmt.Errorf("%s.single: the sequence A is missing", path)
+	}
+	t.prefix, t.suffix = append(around[0], t.prefix...), append(t.suffix, around[1]...)
+	return nil
+}

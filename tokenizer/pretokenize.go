@@ -1,0 +1,165 @@
+// Pre-tokenizers cut text into the pieces inside which BPE may merge. Each takes one piece and emits pieces; those after
+// the first of a Sequence see the pieces of the one before.
+
+package tokenizer
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/dlclark/regexp2"
+)
+
+// piece is a stretch of text on its way to BPE.
+type piece struct {
+	text  string
+	start bool // it begins where the whole input begins
+}
+
+// preTokenizer emits the parts of p, none of them empty.
+type preTokenizer func(p piece, emit func(piece))
+
+// matcher calls yield with every match in s, in order.
+type matcher func(s string, yield func(span))
+
+func matchRegexp(re *regexp2.Regexp) matcher {
+	return func(s string, yield func(span)) { find(re, s, yield) }
+}
+
+// matchString finds text itself; an empty text matches nowhere.
+func matchString(text string) matcher {
+	return func(s string, yield func(span)) {
+		for at := 0; text != ""; {
+			i := strings.Index(s[at:], text)
+			if i < 0 {
+				return
+			}
+			yield(span{at + i, at + i + len(text)})
+			at += i + len(text)
+		}
+	}
+}
+
+// matchRunes finds single characters.
+func matchRunes(is func(rune) bool) matcher {
+	return func(s string, yield func(span)) {
+		for at, r := range s {
+			if is(r) {
+				yield(span{at, at + len(string(r))})
+			}
+		}
+	}
+}
+
+// behavior says what becomes of the matches of a splitter.
+type behavior string
+
+const (
+	removed            behavior = "Removed"
+	isolated           behavior = "Isolated"
+	mergedWithPrevious behavior = "MergedWithPrevious"
+	mergedWithNext     behavior = "MergedWithNext"
+	contiguous         behavior = "Contiguous"
+)
+
+// splitter cuts at matches (at what lies between them when inverted).
+func splitter(m matcher, b behavior, invert bool) preTokenizer {
+	return func(p piece, emit func(piece)) {
+		for _, s := range parts(p.text, m, b, invert) {
+			if s.from < s.to {
+				emit(piece{p.text[s.from:s.to], p.start && s.from == 0})
+			}
+		}
+	}
+}
+
+// part is a range of text that is a match or lies between matches.
+type part struct {
+	span
+	match bool
+}
+
+func parts(text string, m matcher, b behavior, invert bool) []span {
+	var all []part
+	done := 0
+	m(text, func(s span) {
+		if done < s.from {
+			all = append(all, part{span{done, s.from}, invert})
+		}
+		all = append(all, part{s, !invert})
+		done = s.to
+	})
+	if done < len(text) {
+		all = append(all, part{span{done, len(text)}, invert})
+	}
+	return join(all, b)
+}
+
+// join applies the behavior to a gapless list of parts.
+func join(all []part, b behavior) []span {
+	out := make([]span, 0, len(all))
+	for i, p := range all {
+		var glue bool // p extends the last span
+		switch b {
+		case removed:
+			if p.match {
+				continue
+			}
+		case contiguous:
+			glue = i > 0 && p.match == all[i-1].match
+		case mergedWithPrevious:
+			glue = i > 0 && p.match && !all[i-1].match
+		case mergedWithNext:
+			glue = i > 0 && !p.match && all[i-1].match
+		}
+		if glue {
+			out[len(out)-1].to = p.to
+		} else {
+			out = append(out, p.span)
+		}
+	}
+	return out
+}
+
+// digits isolates numeric characters, one by one or in runs.
+func digits(individual bool) preTokenizer {
+	b := contiguous
+	if individual {
+		b = isolated
+	}
+	return splitter(matchRunes(unicode.IsNumber), b, false)
+}
+
+// gpt2Pattern is the split that ByteLevel performs by itself when use_regex is on.
+const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+// byteLevel spells pieces in the byte alphabet.
+func byteLevel(addPrefixSpace bool, split preTokenizer) preTokenizer {
+	return func(p piece, emit func(piece)) {
+		if addPrefixSpace && !strings.HasPrefix(p.text, " ") {
+			p.text = " " + p.text
+		}
+		spell := func(p piece) { emit(piece{toByteLevel(p.text), p.start}) }
+		if split == nil {
+			spell(p)
+			return
+		}
+		split(p, spell)
+	}
+}
+
+// metaspace writes spaces as replacement, puts one in front as the scheme says, and cuts before each.
+func metaspace(replacement string, always, first, cut bool) preTokenizer {
+	split := splitter(matchString(replacement), mergedWithNext, false)
+	return func(p piece, emit func(piece)) {
+		p.text = strings.ReplaceAll(p.text, " ", replacement)
+		if (always || first && p.start) && !strings.HasPrefix(p.text, replacement) {
+			p.text = replacement + p.text
+		}
+		if !cut {
+			emit(p)
+			return
+		}
+		split(p, emit)
+	}
+}
