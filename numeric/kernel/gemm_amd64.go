@@ -9,7 +9,7 @@ type tileArgs struct {
 	rowA, colA  int
 	panel, rowB int
 	k           int
-	last        int // columns of the last panel, for masked tiles
+	last        int // columns of the last panel of a masked tile
 	accumulate  bool
 }
 
@@ -28,66 +28,107 @@ func tileIndex(rows, panels int, masked bool) int {
 	return i
 }
 
-// Block sizes: a pair of panels by depthBlock stays in the first-level cache while rows of A stream past it; rowsBlock by
-// depthBlock of A stays in the second.
+// tilePanels are the panels of the widest tile of each height: enough accumulators to hide the latency of a multiply-add,
+// few enough to fit beside the operands.
+var tilePanels = [...][]int{
+	avx2:   {4, 3, 2, 1, 1, 1},
+	avx512: {8, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2},
+}
+
+// Blocks: depthBlock of a few panels stays in the first-level cache while rows of A pass, rowsBlock by depthBlock of A in the
+// second. Between blocks of K the accumulators rest in C, which changes no bit.
 const (
 	depthBlock = 384
 	rowsBlock  = 240
 )
 
+// A B whose rows lie far apart maps to few cache sets, and AVX2's narrow tiles read it often. For enough rows of A it pays
+// to gather each panel first.
+const (
+	gatherStride = 256
+	gatherRows   = 48 // tiles of so many rows are one panel wide
+)
+
+// gemmVec computes the product with the wide tiles, or returns false when there are none.
 func gemmVec(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, accumulate bool) bool {
 	if active == plain || k == 0 {
 		return false
 	}
-	wide := active == avx512
-	t := tileArgs{ldc: 4 * ldc, rowA: 4 * rowA, colA: 4 * colA, panel: 4 * b.PanelStride, rowB: 4 * b.RowStride}
+	blocks := (k + depthBlock - 1) / depthBlock
 	for m0 := 0; m0 < m; m0 += rowsBlock {
 		rows := min(rowsBlock, m-m0)
-		for k0 := 0; k0 < k; {
-			depth := (k - k0 + (k-k0+depthBlock-1)/depthBlock - 1) / ((k - k0 + depthBlock - 1) / depthBlock)
-			t.k = depth
-			t.accumulate = accumulate || k0 > 0
-			gemmBlock(&t, wide, c[m0*ldc:], ldc, a[m0*rowA+k0*colA:], rowA, b.Data[k0*b.RowStride:], b.PanelStride, rows, n)
-			k0 += depth
+		for i := range blocks {
+			k0, k1 := i*k/blocks, (i+1)*k/blocks
+			g := block{c: c[m0*ldc:], ldc: ldc, a: a[m0*rowA+k0*colA:], rowA: rowA, b: b.Data[k0*b.RowStride:],
+				panelStride: b.PanelStride, rows: rows, cols: n}
+			g.t = tileArgs{ldc: 4 * ldc, rowA: 4 * rowA, colA: 4 * colA, panel: 4 * b.PanelStride, rowB: 4 * b.RowStride,
+				k: k1 - k0, last: (n-1)%Lanes + 1, accumulate: accumulate || i > 0}
+			g.plan()
+			if active == avx2 && b.RowStride >= gatherStride && rows >= gatherRows {
+				g.gather(b.RowStride)
+			} else {
+				g.sweep()
+			}
 		}
 	}
 	return true
 }
 
-var maxPanels = [2][12]int{{4, 3, 2, 1, 1, 1}, {8, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2}}
+// block is a product small enough in rows and depth for the caches.
+type block struct {
+	t                      tileArgs
+	c, a, b                []float32
+	ldc, rowA, panelStride int
+	rows, cols             int
 
-func gemmBlock(t *tileArgs, wide bool, c []float32, ldc int, a []float32, rowA int, b []float32, panelStride, m, n int) {
-	tall, table := 6, &maxPanels[0]
-	if wide {
-		tall, table = 12, &maxPanels[1]
+	tiles, low, extra int // tiles down the rows: extra of low+1 rows, the rest of low
+	width             int // panels of a tile
+}
+
+// plan spreads the rows over as few tiles as possible, evenly, because low tiles are slow.
+func (g *block) plan() {
+	widest := tilePanels[active]
+	g.tiles = (g.rows + len(widest) - 1) / len(widest)
+	g.low, g.extra = g.rows/g.tiles, g.rows%g.tiles
+	g.width = widest[(g.rows-1)/g.tiles]
+}
+
+// sweep walks the panels of B in place.
+func (g *block) sweep() {
+	panels := (g.cols + Lanes - 1) / Lanes
+	for p := 0; p < panels; p += g.width {
+		g.column(p, min(g.width, panels-p), unsafe.Pointer(&g.b[p*g.panelStride]))
 	}
-	count := (m + tall - 1) / tall
-	small, extra := m/count, m%count
-	tallest := small
-	if extra > 0 {
-		tallest++
+}
+
+// gather walks the panels of B like sweep, copying each first.
+func (g *block) gather(rowStride int) {
+	var near [depthBlock * Lanes]float32
+	g.t.rowB = 4 * Lanes
+	for p := 0; p*Lanes < g.cols; p++ {
+		packRows(near[:], g.b[p*g.panelStride:], rowStride, g.t.k, min(Lanes, g.cols-p*Lanes))
+		g.column(p, 1, unsafe.Pointer(&near))
 	}
-	panels := (n + 15) / 16
-	width := table[tallest-1]
-	t.last = n - (panels-1)*16
-	for p := 0; p < panels; p += width {
-		w := min(width, panels-p)
-		masked := p+w == panels && t.last != 16
-		t.b = unsafe.Pointer(&b[p*panelStride])
-		row := 0
-		for i := range count {
-			h := small
-			if i < extra {
-				h++
-			}
-			t.a = unsafe.Pointer(&a[row*rowA])
-			t.c = unsafe.Pointer(&c[row*ldc+p*16])
-			if wide {
-				gemmAVX512(t, tileIndex(h, w, masked))
-			} else {
-				gemmAVX2(t, tileIndex(h, w, masked))
-			}
-			row += h
+}
+
+// column computes one tile's width of C from the top down.
+func (g *block) column(panel, width int, b unsafe.Pointer) {
+	t := g.t
+	t.b = b
+	masked := t.last < Lanes && (panel+width)*Lanes > g.cols
+	row := 0
+	for i := range g.tiles {
+		height := g.low
+		if i < g.extra {
+			height++
 		}
+		t.a = unsafe.Pointer(&g.a[row*g.rowA])
+		t.c = unsafe.Pointer(&g.c[row*g.ldc+panel*Lanes])
+		if active == avx512 {
+			gemmAVX512(&t, tileIndex(height, width, masked))
+		} else {
+			gemmAVX2(&t, tileIndex(height, width, masked))
+		}
+		row += height
 	}
 }
