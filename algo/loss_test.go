@@ -63,7 +63,7 @@ func TestApproximateKL(t *testing.T) {
 	_, s := gradients(Tokens{LogpNew: []float32{-2, nan}, LogpOld: []float32{-1, 0}, Advantage: []float32{1, 1}}, clip20)
 	nearly(t, "k1", s.MeanKL1(), 1)
 	nearly(t, "k3", s.MeanKL3(), math.Exp(-1))
-	tiny := Tokens{LogpNew: []float32{-0x1p-31}, LogpOld: []float32{-0x1p-30}, Advantage: []float32{1}}
+	tiny := Tokens{LogpNew: []float32{-4.6566134e-10}, LogpOld: []float32{-9.313227e-10}, Advantage: []float32{1}}
 	_, s = gradients(tiny, clip20)
 	equal(t, "k3 is not negative where rounding would have it so", s.KL3, 0)
 }
@@ -255,6 +255,30 @@ func drawLoss(t *rapid.T) LossConfig {
 		ClipHigh: rapid.Float64Range(0, 2).Draw(t, "high"),
 		DualClip: rapid.SampledFrom([]float64{0, 1.5, 3, 10}).Draw(t, "dual"),
 	}
+}
+
+// The global token mean has no length bias: a token of a wrong rollout is pushed equally, whether the rollout has 10
+// tokens or 100 (Dr.GRPO, §3.1).
+func TestLengthDoesNotScaleTheGradient(t *testing.T) {
+	b := Batch{Reward: []float64{1, 0, 0}, Group: []int64{0, 0, 0}, Rollout: []int{0, 1, 2}}
+	var advantage [][]float32
+	for _, length := range []int{10, 10, 100} {
+		action := make([]bool, length)
+		for i := range action {
+			action[i] = true
+		}
+		b.Action = append(b.Action, action)
+		advantage = append(advantage, make([]float32, length))
+	}
+	Advantages(advantage, b, AdvantageConfig{Estimator: "dr_grpo", Gamma: 1}, 0)
+	first := func(rollout int) float64 {
+		n := len(advantage[rollout])
+		d := make([]float32, n)
+		PolicyLoss(d, Tokens{LogpNew: make([]float32, n), Advantage: advantage[rollout]}, clip20, 120)
+		return float64(d[0])
+	}
+	nearly(t, "10 tokens", first(1), 1./3/120)
+	nearly(t, "100 tokens", first(2), 1./3/120)
 }
 
 func TestGradientsAccumulate(t *testing.T) {

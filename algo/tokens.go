@@ -52,6 +52,7 @@ func (in *Tokens) segments(n int) []int32 {
 	if in.Starts == nil {
 		return []int32{0, int32(n)}
 	}
+	mustHave("first of Starts", int(in.Starts[0]), 0)
 	mustHave("last of Starts", int(in.Starts[len(in.Starts)-1]), n)
 	return in.Starts
 }
