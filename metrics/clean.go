@@ -113,14 +113,17 @@ func wrap(s string, width int) []string {
 func breakAt(s string, width int) int {
 	n, blank := 0, 0
 	for i, r := range s {
-		if n += runeColumns(r); n > width {
-			if blank > 0 {
-				return blank
-			}
-			return max(i, utf8.RuneLen(r))
-		}
 		if r == ' ' && i > 0 {
 			blank = i
+		}
+		if n += runeColumns(r); n > width {
+			switch {
+			case blank > 0:
+				return blank
+			case i > 0:
+				return i
+			}
+			return utf8.RuneLen(r)
 		}
 	}
 	return len(s)

@@ -33,6 +33,12 @@ func (p *progress) stepLine(now time.Time) string {
 		"reward " + number(e.Reward.Mean), "loss " + number(e.Loss),
 	}
 	parts = append(parts, updateCells(e)...)
+	if e.Mismatch != nil {
+		parts = append(parts, "mismatch "+number(e.Mismatch.K3))
+	}
+	if e.Lag.N > 0 {
+		parts = append(parts, "lag "+number(e.Lag.Mean)+" max "+number(e.Lag.Max))
+	}
 	parts = append(parts,
 		"turns "+number(e.Turns.Mean),
 		"tokens/s "+count(e.GeneratedPerSec)+" generating "+count(e.TrainedPerSec)+" training",

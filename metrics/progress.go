@@ -163,11 +163,17 @@ func (p *progress) rlRows(width int) []string {
 	reward.add("", p.evalCell())
 	loss := p.row(width, "loss", number(e.Loss), p.loss)
 	loss.add("", "  "+strings.Join(updateCells(e), "  "))
+	lag := row{style: p.style, left: width}
+	lag.add(quiet, fmt.Sprintf(" %-9s", "lag"))
+	lag.add("", padLeft(number(e.Lag.Mean), 9)+" max "+number(e.Lag.Max))
+	if e.Mismatch != nil {
+		lag.add("", "  mismatch "+number(e.Mismatch.K3)+" max "+number(e.Mismatch.Max))
+	}
 	speed := row{style: p.style, left: width}
 	speed.add(quiet, fmt.Sprintf(" %-9s", "tokens/s"))
 	speed.add("", padLeft(count(e.GeneratedPerSec), 9)+" generating  "+count(e.TrainedPerSec)+" training")
 	speed.add(quiet, fmt.Sprintf("  turns %s  tokens %s a rollout", number(e.Turns.Mean), number(e.ActionTokens.Mean)))
-	rows := []string{reward.String(), loss.String(), speed.String()}
+	rows := []string{reward.String(), loss.String(), lag.String(), speed.String()}
 	groups := row{style: p.style, left: width}
 	groups.add(quiet, fmt.Sprintf(" %-9s", "groups"))
 	groups.add("", padLeft(fmt.Sprint(e.Groups), 9)+" taken")
@@ -213,14 +219,8 @@ func updateCells(e StepDone) []string {
 	if e.Ratio != nil {
 		cells = append(cells, "kl "+number(e.Ratio.K3))
 	}
-	if e.Mismatch != nil {
-		cells = append(cells, "mismatch "+number(e.Mismatch.K3))
-	}
 	if e.ClipFraction != nil {
 		cells = append(cells, "clip "+percent(*e.ClipFraction))
-	}
-	if e.Lag.N > 0 {
-		cells = append(cells, "lag "+number(e.Lag.Mean)+" max "+number(e.Lag.Max))
 	}
 	return cells
 }

@@ -3,8 +3,10 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,6 +38,10 @@ func Best(group []*RolloutKept) *RolloutKept {
 func Comparison(group []*RolloutKept, width int) string {
 	s := sheet{width: width}
 	best := Best(group)
+	group = slices.Clone(group)
+	slices.SortStableFunc(group, func(a, b *RolloutKept) int {
+		return cmp.Or(cmp.Compare(reward(b), reward(a)), cmp.Compare(a.Sample, b.Sample))
+	})
 	s.line("step %d  group %d  prompt %s of %s  %d of %d rollouts kept", best.Step, best.Group, Clean(best.Prompt),
 		Clean(best.Source), len(group), best.Samples)
 	if best.Filtered != "" {
@@ -51,7 +57,9 @@ func Comparison(group []*RolloutKept, width int) string {
 	s.line("")
 	half := max(10, (s.width-12)/2)
 	for _, r := range group {
-		s.fork(r, splits(group, best, r), half)
+		if r == best || !slices.Equal(r.Tokens.ID, best.Tokens.ID) {
+			s.fork(r, splits(group, best, r), half)
+		}
 	}
 	return s.String()
 }
@@ -98,7 +106,7 @@ func differs(best, r *RolloutKept) string {
 	}
 	at := FirstDifference(&best.Tokens, &r.Tokens)
 	if at == r.Tokens.Len() && at == best.Tokens.Len() {
-		return "nowhere"
+		return "the same tokens"
 	}
 	if at == r.Tokens.Len() {
 		return fmt.Sprintf("token %d: ends", at)
@@ -113,7 +121,9 @@ func splits(group []*RolloutKept, best, r *RolloutKept) int {
 	}
 	at := best.Tokens.Len()
 	for _, other := range group {
-		at = min(at, FirstDifference(&best.Tokens, &other.Tokens))
+		if other.Tokens.Len() > 0 {
+			at = min(at, FirstDifference(&best.Tokens, &other.Tokens))
+		}
 	}
 	return at
 }
