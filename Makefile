@@ -6,6 +6,7 @@ export CGO_ENABLED := 0
 GO     ?= go
 OUT    ?= runs/quickstart
 ARGS   ?=
+GOFMT   = $$($(GO) env GOROOT)/bin/gofmt
 LDFLAGS = -s -w
 SECONDS_EACH ?= 20
 
@@ -23,7 +24,7 @@ quickstart: build ## make a small model and watch it learn to use tools (OUT=fol
 check: lint test race ## everything that CI runs
 
 lint: ## formatting, vet, staticcheck (rules and reasons: staticcheck.conf)
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt on these files'; exit 1; }
+	@bad="$$($(GOFMT) -l $$(git ls-files "*.go"))"; test -z "$$bad" || { echo "$$bad"; echo "run gofmt on these files"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
 
