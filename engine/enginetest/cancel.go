@@ -4,6 +4,7 @@ package enginetest
 
 import (
 	"context"
+	"sync"
 
 	"molt/engine"
 	"molt/traj"
@@ -87,28 +88,52 @@ func checkCancelNeighbours(c *checking) {
 	}
 }
 
-// checkCancelClose closes the engine under a request, which ends as if its context had.
+// checkCancelClose closes the engine under requests, which end as if their contexts had.
 func checkCancelClose(c *checking) {
-	s := c.generator()
-	r := c.request(s, 8, c.many(s))
-	started := make(chan struct{}) // closed by the first token
-	closed := make(chan error, 1)  // one send by the goroutine below
-	go func() {
-		<-started
-		closed <- s.Generator.Close()
-	}()
-	seen := 0
-	reply, err := s.Generator.Generate(c.ctx, r, func(engine.Token) {
-		if seen++; seen == 1 {
-			close(started)
+	for range 20 {
+		aborted := 0
+		for _, reply := range c.acrossClose() {
+			if reply.Finish == traj.FinishAbort {
+				aborted++
+			}
 		}
-	})
-	if seen == 0 {
-		close(started)
+		if aborted > 0 {
+			return
+		}
 	}
-	c.noError(<-closed, "closing under a request")
-	c.noError(err, "a Generate under which the engine was closed")
-	if reply.Finish != traj.FinishAbort || len(reply.Tokens) != seen || seen == r.Sampling.MaxTokens {
-		c.Errorf("closed under a request: %d tokens, %d emitted, finish %q; want %q", len(reply.Tokens), seen, reply.Finish, traj.FinishAbort)
+	c.Errorf("no request was ended by Close")
+}
+
+// acrossClose runs requests on a fresh engine, and closes it when the first of them has a token.
+func (c *checking) acrossClose() []engine.Reply {
+	c.Helper()
+	s := c.generator()
+	started := make(chan struct{}) // closed by the first token
+	var once sync.Once
+	replies := make([]engine.Reply, 12)
+	failures := make([]error, len(replies))
+	var wg sync.WaitGroup
+	for i := range replies {
+		wg.Go(func() {
+			replies[i], failures[i] = s.Generator.Generate(c.ctx, c.request(s, 8+i, c.many(s)-i), func(engine.Token) {
+				once.Do(func() { close(started) })
+			})
+		})
 	}
+	select {
+	case <-started:
+	case <-c.ctx.Done():
+	}
+	err := s.Generator.Close()
+	wg.Wait()
+	c.noError(err, "closing under requests")
+	for i, reply := range replies {
+		if failures[i] == nil && reply.Finish != traj.FinishAbort && reply.Finish != traj.FinishLength {
+			c.Errorf("closed under a request: finish %q", reply.Finish)
+		}
+		if failures[i] != nil && len(reply.Tokens) > 0 {
+			c.Errorf("closed under a request: error %v instead of what was sampled", failures[i])
+		}
+	}
+	return replies
 }

@@ -144,7 +144,7 @@ func (c *checking) differences(s Subject, loss func() float64) {
 
 // slope is the central difference of loss along a unit direction of one tensor, which it restores.
 func (c *checking) slope(s Subject, tensor engine.Tensor, direction []float64, loss func() float64) float64 {
-	const h = 1e-2
+	const h = 3e-3
 	at := func(step float64) float64 {
 		for i, w := range tensor.Data {
 			s.Probe.SetWeight(tensor.Name, i, float32(float64(w)+step*direction[i]))

@@ -78,35 +78,33 @@ func checkNarrowest(c *checking) {
 // checkFilters samples one position often under each filter and demands that no id is outside of what the filter keeps.
 func checkFilters(c *checking) {
 	s := c.generator()
-	p := map[int32]float64{} // of the ids seen without a filter
+	seen := map[int32]float64{} // probabilities of ids that came without a filter
 	for _, t := range c.firstTokens(s, engine.Sampling{Temperature: 1}, 400) {
-		p[t.ID] = math.Exp(float64(t.Logp))
+		seen[t.ID] = math.Exp(float64(t.Logp))
 	}
-	more := func(id int32) (n int, mass float64) { // ids surely likelier than id
-		for _, q := range p {
-			if q > p[id]*(1+1e-5) {
+	likelier := func(p float64) (n int, mass, most float64) {
+		for _, q := range seen {
+			if q > p*(1+1e-5) {
 				n, mass = n+1, mass+q
 			}
+			most = max(most, q)
 		}
-		return n, mass
-	}
-	var most float64
-	for _, q := range p {
-		most = max(most, q)
+		return n, mass, most
 	}
 	for _, t := range c.firstTokens(s, engine.Sampling{Temperature: 1, TopK: 3}, 100) {
-		if n, _ := more(t.ID); n >= 3 {
+		if n, _, _ := likelier(math.Exp(float64(t.Logp))); n >= 3 {
 			c.Errorf("top_k 3 sampled id %d, and %d ids are likelier", t.ID, n)
 		}
 	}
 	for _, t := range c.firstTokens(s, engine.Sampling{Temperature: 1, TopP: 0.5}, 100) {
-		if _, mass := more(t.ID); mass > 0.5+1e-4 {
+		if _, mass, _ := likelier(math.Exp(float64(t.Logp))); mass > 0.5+1e-4 {
 			c.Errorf("top_p 0.5 sampled id %d, and likelier ids have mass %.4f", t.ID, mass)
 		}
 	}
 	for _, t := range c.firstTokens(s, engine.Sampling{Temperature: 1, MinP: 0.5}, 100) {
-		if q := math.Exp(float64(t.Logp)); q < 0.5*most*(1-1e-5) {
-			c.Errorf("min_p 0.5 sampled id %d of probability %.4f; the largest is %.4f", t.ID, q, most)
+		p := math.Exp(float64(t.Logp))
+		if _, _, most := likelier(p); p < 0.5*most*(1-1e-5) {
+			c.Errorf("min_p 0.5 sampled id %d of probability %.4f; the largest is %.4f", t.ID, p, most)
 		}
 	}
 }
