@@ -14,19 +14,12 @@ var builtinSource string
 // nothing that rewrites earlier turns. It belongs into chat_template of the models that are made here.
 func BuiltinTemplate() string { return builtinSource }
 
-// ControlToken is a string that a tokenizer for the built-in template must know as one token.
-type ControlToken struct {
-	Text    string
-	Special bool // delimits turns: only a template writes it, and decoding for people drops it
-}
+// BuiltinSpecials lists the control tokens that delimit turns in the built-in template: only a template writes them.
+func BuiltinSpecials() []string { return []string{"<|endoftext|>", "<|im_start|>", "<|im_end|>"} }
 
-// BuiltinControls lists the control tokens of the built-in template.
-func BuiltinControls() []ControlToken {
-	return []ControlToken{
-		{"<|endoftext|>", true}, {"<|im_start|>", true}, {"<|im_end|>", true},
-		{"<tool_call>", false}, {"</tool_call>", false}, {"<tool_response>", false}, {"</tool_response>", false},
-		{"<think>", false}, {"</think>", false},
-	}
+// BuiltinMarkup lists the control tokens inside turns of the built-in template. The policy samples them too.
+func BuiltinMarkup() []string {
+	return []string{callOpen, callClose, "<tool_response>", "</tool_response>", thinkOpen, thinkClose}
 }
 
 // Builtin compiles the built-in template.

@@ -1,0 +1,169 @@
+// From a conversation to token ids: the prompt of a first turn, and the bridge from one sampled turn to the next.
+//
+// Sampled ids are never re-tokenised. What the model sees in its second turn is what it saw in the first, what it sampled,
+// and a bridge: the end of its turn if it did not sample one, the new messages, the opening of its next turn. The bridge is
+// a suffix of the template's own rendering, and its border is proven, not guessed (reference/wires.md, section 2.3): the
+// conversation is rendered with and without the new messages, a private mark in place of what the assistant said, and what
+// stands behind the mark in the shorter text must begin what stands behind it in the longer one.
+
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"molt/tokenizer"
+)
+
+// ErrNotLocal marks a template that gives no provable border between a turn and what follows: the conversation can only
+// go on in a new segment.
+var ErrNotLocal = errors.New("the chat template is not local")
+
+// Renderer joins a template and a tokenizer. It is safe for concurrent use.
+type Renderer struct {
+	template Template
+	tok      *tokenizer.Tokenizer
+	controls *controls
+	end      string // the control string that ends an assistant's turn; "" when there is none
+	endID    int32
+}
+
+// NewRenderer tries the template on small conversations: it must render them and keep private characters as they are. For
+// Bridge and Layout it must also end an assistant's turn with a control token; EndOfTurn tells.
+func NewRenderer(t Template, tok *tokenizer.Tokenizer) (*Renderer, error) {
+	r := &Renderer{template: t, tok: tok, controls: newControls(tok), endID: -1}
+	probe := string(firstPrivate) + string(mark)
+	text, err := t.Render(Conversation{Messages: []Message{{Role: User, Content: probe}, {Role: Assistant, Content: probe}}}, false)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Count(text, probe) != 2 {
+		return nil, fmt.Errorf("chat: the chat template changes or drops what is said: two messages became %.200q", text)
+	}
+	if escapes(t, probe) {
+		return nil, fmt.Errorf("chat: the chat template escapes tools or arguments to ASCII, so control strings in them cannot be kept apart from text")
+	}
+	tail := text[strings.LastIndex(text, probe)+len(probe):]
+	for _, c := range r.controls.byFirst[firstByte(tail)] {
+		if c.special && strings.HasPrefix(tail, c.text) {
+			r.end = c.text
+			r.endID, _ = tok.ID(c.text)
+			break
+		}
+	}
+	return r, nil
+}
+
+// escapes reports whether private characters in tools, calls or results come out as JSON escapes. A template that knows no
+// tools and fails on them escapes nothing.
+func escapes(t Template, probe string) bool {
+	value := Object(Member{probe, String(probe)})
+	text, _ := t.Render(Conversation{
+		Messages: []Message{{Role: User, Content: "x"}, {Role: Assistant, ToolCalls: []ToolCall{{Name: "f", Arguments: value}}}, {Role: Tool, Content: "x"}},
+		Tools:    []ToolSpec{NewToolSpec("f", probe, value)},
+	}, false)
+	return strings.Contains(text, `\udb80\udc00`)
+}
+
+func firstByte(s string) byte {
+	if s == "" {
+		return 0
+	}
+	return s[0]
+}
+
+// EndOfTurn is the id that ends an assistant's turn; false when the template has none.
+func (r *Renderer) EndOfTurn() (int32, bool) { return r.endID, r.end != "" }
+
+// Tokenizer returns the tokenizer of the renderer.
+func (r *Renderer) Tokenizer() *tokenizer.Tokenizer { return r.tok }
+
+// Observation is what the policy is shown before a turn.
+type Observation struct {
+	IDs      []int32
+	Thinking bool // it ends with an open <think>: the turn begins inside reasoning
+	Masked   int  // control strings in text from outside, which stayed text
+	Rewrites bool // of a bridge: the template alone would have shown earlier turns differently by now (dropped thinking)
+}
+
+// Prompt renders a whole conversation up to where the assistant speaks.
+func (r *Renderer) Prompt(c Conversation) (Observation, error) {
+	if err := c.Validate(); err != nil {
+		return Observation{}, err
+	}
+	m := &mask{controls: r.controls}
+	c, err := m.conversation(c)
+	if err != nil {
+		return Observation{}, err
+	}
+	text, err := r.template.Render(c, true)
+	if err != nil {
+		return Observation{}, err
+	}
+	return r.observe(m, text), nil
+}
+
+func (r *Renderer) observe(m *mask, text string) Observation {
+	parts, masked := m.parts(text)
+	return Observation{
+		IDs:      r.tok.EncodeParts(parts...),
+		Thinking: strings.HasSuffix(strings.TrimRight(text, "\n"), thinkOpen),
+		Masked:   masked,
+	}
+}
+
+// Bridge renders what comes between a sampled turn and the next: before is the conversation up to the turn, turn what the
+// assistant said (parsed), next the messages behind it. last is the last sampled id, or -1 when there is none: an
+// end-of-turn that was sampled is not shown twice, one that was not is inserted.
+func (r *Renderer) Bridge(before Conversation, turn Message, next []Message, last int32) (Observation, error) {
+	if r.end == "" {
+		return Observation{}, fmt.Errorf("chat: bridging to the next turn: nothing ends the assistant's turn: %w", ErrNotLocal)
+	}
+	m := &mask{controls: r.controls}
+	c, err := m.conversation(Conversation{slices.Concat(before.Messages, []Message{turn}, next), before.Tools})
+	if err != nil {
+		return Observation{}, err
+	}
+	suffix, rewrites, err := r.suffix(c, len(before.Messages))
+	if err != nil {
+		return Observation{}, fmt.Errorf("chat: bridging to the next turn: %w", err)
+	}
+	o := r.observe(m, suffix)
+	o.Rewrites = rewrites
+	if len(o.IDs) == 0 || o.IDs[0] != r.endID {
+		return Observation{}, fmt.Errorf("chat: bridging to the next turn: its first token is not the end of the last: %w", ErrNotLocal)
+	}
+	if last == r.endID {
+		o.IDs = o.IDs[1:]
+	}
+	return o, nil
+}
+
+// suffix renders the closing of the turn at index at, and everything behind it. What the turn says is replaced by a mark;
+// its calls stay, as some templates need them to render the results.
+func (r *Renderer) suffix(c Conversation, at int) (suffix string, rewrites bool, err error) {
+	c.Messages[at].Content = string(mark)
+	short, err := r.template.Render(Conversation{c.Messages[:at+1], c.Tools}, false)
+	if err != nil {
+		return "", false, err
+	}
+	long, err := r.template.Render(c, true)
+	if err != nil {
+		return "", false, err
+	}
+	before, shortTail, ok := strings.Cut(short, string(mark))
+	again, longTail, okToo := strings.Cut(long, string(mark))
+	switch {
+	case !ok || !okToo || strings.ContainsRune(shortTail, mark) || strings.ContainsRune(longTail, mark):
+		return "", false, fmt.Errorf("what the assistant says is not rendered once: %w", ErrNotLocal)
+	case !strings.HasPrefix(longTail, shortTail):
+		return "", false, fmt.Errorf("the end of a turn changes with what follows: %w", ErrNotLocal)
+	}
+	closing := strings.LastIndex(shortTail, r.end)
+	if closing < 0 {
+		return "", false, fmt.Errorf("a turn does not end with %s: %w", r.end, ErrNotLocal)
+	}
+	return longTail[closing:], before != again, nil
+}
