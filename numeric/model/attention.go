@@ -91,29 +91,44 @@ func (w *Work) cache(t, l int) {
 // attend computes a block's attention in layer l and adds it to the residual stream.
 func (w *Work) attend(b block, l int) {
 	c, a := w.c, &w.layers[l]
-	for t := b.lo; t < b.hi; {
-		r := &w.runs[w.runOf[t]]
-		n := min(tile, b.hi-t, r.row+r.len-t)
+	for i := b.lo; i < b.hi; {
+		n := w.together(l, i, b.hi)
 		for g := range c.KVHeads {
-			w.attendTile(b.scratch, r, l, g, t, n)
+			w.attendTile(b.scratch, l, g, i, n)
 		}
-		t += n
+		i += n
 	}
 	mid, bias := b.of(a.mid, c.Dim), w.m.layers[l].oBias
-	copy(mid, b.of(a.x, c.Dim))
-	for i := 0; bias != nil && i < b.rows(); i++ {
-		kernel.Add(mid[i*c.Dim:][:c.Dim], bias)
+	for i := range b.rows() {
+		row := mid[i*c.Dim:][:c.Dim]
+		copy(row, a.x[w.output(l, b.lo+i)*c.Dim:])
+		if bias != nil {
+			kernel.Add(row, bias)
+		}
 	}
 	ld := pad(c.qDim())
 	w.m.products[l].o.apply(mid, c.Dim, b.of(a.mixed, ld), ld, b.rows(), true)
 }
 
-// attendTile mixes values for n consecutive rows of run r from row t, for the query heads that share key/value head g.
-func (w *Work) attendTile(s *scratch, r *run, l, g, t, n int) {
-	c := w.c
+// together is the number of outputs of layer l from i on, before end, that attend in one tile: consecutive positions of one
+// run.
+func (w *Work) together(l, i, end int) int {
+	t := w.output(l, i)
+	n := 1
+	for n < tile && i+n < end && w.output(l, i+n) == t+n && w.runOf[t+n] == w.runOf[t] {
+		n++
+	}
+	return n
+}
+
+// attendTile mixes values for outputs i to i+n-1 of layer l, which attend together, for the query heads that share key/value
+// head g.
+func (w *Work) attendTile(s *scratch, l, g, i, n int) {
+	c, t := w.c, w.output(l, i)
+	r := &w.runs[w.runOf[t]]
 	hd, shared := c.HeadDim, c.Heads/c.KVHeads
 	q := w.rotated[t*c.rotatedDim()+g*shared*hd:]
-	y := w.layers[l].mixed[t*pad(c.qDim())+g*shared*hd:]
+	y := w.layers[l].mixed[i*pad(c.qDim())+g*shared*hd:]
 	keys := r.pos + t - r.row + 1 // that the first row sees
 	if n == 1 {
 		w.mix(s, r, l, g, y, hd, q, hd, shared, keys, 0)
@@ -156,15 +171,17 @@ func (w *Work) attendBackward(s *scratch, r *run, l, g int, dqkv []float32) {
 	for i := range r.len {
 		clear(dk[i*ld:][:hd])
 		clear(dv[i*ld:][:hd])
+		clear(dqkv[(r.row+i)*ld+g*shared*hd:][:shared*hd]) // rows that are no outputs stay so
 	}
-	for from := 0; from < r.len; from += tile {
-		n := min(tile, r.len-from)
+	end := w.outputsBefore(l, r.row+r.len)
+	for i := w.outputsBefore(l, r.row); i < end; {
+		t, n := w.output(l, i), w.together(l, i, end)
 		for h := g * shared; h < (g+1)*shared; h++ {
-			t := r.row + from
 			q, dq := w.rotated[t*ldq+h*hd:], dqkv[t*ld+h*hd:]
-			dy := w.back.dMixed[t*pad(c.qDim())+h*hd:]
-			w.mixBackward(s, from+1, n, dq, dk, dv, ld, dy, pad(c.qDim()), q, keys, ldq)
+			dy := w.back.dMixed[i*pad(c.qDim())+h*hd:]
+			w.mixBackward(s, t-r.row+1, n, dq, dk, dv, ld, dy, pad(c.qDim()), q, keys, ldq)
 		}
+		i += n
 	}
 }
 
@@ -195,7 +212,20 @@ func (w *Work) attendInputBackward(b block, l int, n normGrads) {
 	w.m.products[l].qkv.applyBackward(b.dNormed, c.Dim, b.of(dqkv, ld), ld, b.rows())
 	x, dx := b.of(a.x, c.Dim), b.of(w.back.dx, c.Dim)
 	kernel.RMSNorm(b.of(w.back.normed1, c.Dim), x, p.norm1, b.rstd, b.rows(), c.Dim, c.NormEps)
-	copy(dx, b.of(w.back.dMid, c.Dim))
+	w.residualBackward(b, l)
 	kernel.RMSNormBackward(dx, b.dNormed, x, p.norm1, b.rstd, b.rows(), c.Dim)
 	kernel.RMSNormBackwardWeight(n.norm1, b.dNormed, x, b.rstd, b.rows(), c.Dim, c.Dim)
+}
+
+// residualBackward starts the gradient of a block of layer l's input with that of mid.
+func (w *Work) residualBackward(b block, l int) {
+	d, k := w.c.Dim, &w.back
+	if l < w.c.Layers-1 {
+		copy(b.of(k.dx, d), b.of(k.dMid[l%2], d))
+		return
+	}
+	clear(b.of(k.dx, d))
+	for i := w.outputsBefore(l, b.lo); i < w.outputsBefore(l, b.hi); i++ {
+		copy(k.dx[w.output(l, i)*d:][:d], k.dMid[l%2][i*d:])
+	}
 }

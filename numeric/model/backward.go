@@ -13,7 +13,7 @@ type backward struct {
 	dLogp, dEntropy, dValue []float32
 
 	dx      []float32    // [T, d] gradient of a layer's output, then of its input
-	dMid    []float32    // [T, d] gradient of mid
+	dMid    [2][]float32 // [T, d] gradient of mid, for even and odd layers
 	dMixed  []float32    // [T, pad(H hd)] gradient of mixed
 	dqkv    [2][]float32 // [T, pad((H+2G)hd)] gradient of qkv, for even and odd layers
 	normed1 []float32    // [T, d] input of the qkv projection
@@ -29,7 +29,7 @@ type normGrads struct{ norm1, norm2, q, k []float32 }
 
 func (k *backward) carve(c Config, b Budget, floats func(int) []float32) {
 	k.d, k.hd, k.normLen = c.Dim, c.HeadDim, 2*c.Dim+pad(2*c.HeadDim)
-	for _, buffer := range []*[]float32{&k.dx, &k.dMid, &k.normed1, &k.normed2} {
+	for _, buffer := range []*[]float32{&k.dx, &k.dMid[0], &k.dMid[1], &k.normed1, &k.normed2} {
 		*buffer = floats(b.Tokens * c.Dim)
 	}
 	k.dMixed = floats(b.Tokens * pad(c.qDim()))
@@ -76,7 +76,6 @@ func (p *Pass) Backward(g *Grads, dLogp, dEntropy, dValue []float32) {
 // headBackward goes from the lanes to the gradient of the last layer's output.
 func (w *Work) headBackward() {
 	s, k := &w.scored, &w.back
-	clear(k.dx[:w.rows*w.c.Dim])
 	clear(k.norms)
 	parts := blocks(s.n, w.blockRows(s.n))
 	for s.from = 0; s.from < w.c.Vocab; s.from += vocabChunk {
@@ -93,7 +92,8 @@ func (w *Work) headBackward() {
 func (w *Work) stackBackward() {
 	for w.layer = w.c.Layers - 1; w.layer >= -1; w.layer-- {
 		clear(w.back.norms)
-		w.pool.Run(blocks(w.rows, w.blockRows(w.rows)), (*stageBackward)(w))
+		rows := w.outputs(w.layer)
+		w.pool.Run(blocks(rows, w.blockRows(rows)), (*stageBackward)(w))
 		w.pool.Run(w.gradItems(), (*grads)(w))
 	}
 }
@@ -104,7 +104,7 @@ type stageBackward Work
 
 func (t *stageBackward) Do(item, worker int) {
 	w := (*Work)(t)
-	b := w.blockAt(item, worker, w.rows)
+	b := w.blockAt(item, worker, w.outputs(w.layer))
 	n := w.back.normSlot(item)
 	if above := w.layer + 1; above < w.c.Layers {
 		w.attendInputBackward(b, above, n)
@@ -166,17 +166,17 @@ func (w *Work) attendGrads(item, worker int) {
 
 func (w *Work) gateUpGrads(strip, _ int) {
 	c, k := w.c, &w.back
-	backwardWeight(k.g.layers[w.layer].gateUp, nil, w.layers[w.layer].gateUp, pad(c.gateUp()), k.normed2, c.Dim, c.Dim, c.gateUp(), strip, w.rows)
+	backwardWeight(k.g.layers[w.layer].gateUp, nil, w.layers[w.layer].gateUp, pad(c.gateUp()), k.normed2, c.Dim, c.Dim, c.gateUp(), strip, w.outputs(w.layer))
 }
 
 func (w *Work) downGrads(strip, _ int) {
 	c, k := w.c, &w.back
-	backwardWeight(k.g.layers[w.layer].down, nil, k.dx, c.Dim, k.act, pad(c.FFN), c.FFN, c.Dim, strip, w.rows)
+	backwardWeight(k.g.layers[w.layer].down, nil, k.dx, c.Dim, k.act, pad(c.FFN), c.FFN, c.Dim, strip, w.outputs(w.layer))
 }
 
 func (w *Work) oGrads(strip, _ int) {
 	c, k, g := w.c, &w.back, &w.back.g.layers[w.layer]
-	backwardWeight(g.o, g.oBias, k.dMid, c.Dim, w.layers[w.layer].mixed, pad(c.qDim()), c.qDim(), c.Dim, strip, w.rows)
+	backwardWeight(g.o, g.oBias, k.dMid[w.layer%2], c.Dim, w.layers[w.layer].mixed, pad(c.qDim()), c.qDim(), c.Dim, strip, w.outputs(w.layer))
 }
 
 func (w *Work) qkvGrads(strip, _ int) {
@@ -188,7 +188,8 @@ func (w *Work) embedGrads(strip, _ int) { w.embedBackward(strip) }
 
 // normGrads adds up what the blocks of the last stageBackward left.
 func (w *Work) normGrads(_, _ int) {
-	c, k, parts := w.c, &w.back, blocks(w.rows, w.blockRows(w.rows))
+	c, k, rows := w.c, &w.back, w.outputs(w.layer)
+	parts := blocks(rows, w.blockRows(rows))
 	if w.layer >= 0 {
 		k.addNorm(k.g.layers[w.layer].norm2, func(n normGrads) []float32 { return n.norm2 }, parts)
 	}

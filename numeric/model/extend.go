@@ -43,7 +43,6 @@ func (m *Model) Extend(w *Work, kv *KV, spans []Span, want []bool) (hidden []flo
 		}
 	}
 	w.stack()
-	w.pool.Run(blocks(s.n, w.blockRows(s.n)), (*gathering)(w))
 	return s.hidden[:s.n*w.c.Dim]
 }
 
@@ -65,14 +64,6 @@ func (w *Work) addSpan(i int, span Span) {
 		}
 	}
 	w.add(run{len: n, pos: at, pages: span.Seq.Pages, span: PageTokens}, span.Tokens)
-}
-
-// gathering is the final norm of the wanted rows as a task.
-type gathering Work
-
-func (t *gathering) Do(item, worker int) {
-	w := (*Work)(t)
-	w.gather(w.blockAt(item, worker, w.scored.n))
 }
 
 // Logits writes the logits [rows, V] of hidden states [rows, d].

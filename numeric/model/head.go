@@ -55,13 +55,20 @@ func LogSumExp(logits []float32) float32 {
 	return s.Value()
 }
 
-// gather writes the final-norm hidden states of a block of the scored rows.
-func (w *Work) gather(b block) {
+// finalNorm writes a block's final-norm hidden states.
+func (w *Work) finalNorm(b block) {
 	d := w.c.Dim
-	for i := b.lo; i < b.hi; i++ {
-		x := w.layers[w.c.Layers].x[int(w.scored.rows[i])*d:][:d]
-		kernel.RMSNorm(w.scored.hidden[i*d:][:d], x, w.m.norm, b.rstd, 1, d, w.c.NormEps)
-	}
+	kernel.RMSNorm(b.of(w.scored.hidden, d), b.of(w.layers[w.c.Layers].x, d), w.m.norm, b.rstd, b.rows(), d, w.c.NormEps)
+}
+
+// finalNormBackward takes a block's gradient from the hidden states to the last layer's output.
+func (w *Work) finalNormBackward(b block, n normGrads) {
+	d := w.c.Dim
+	x, dx, dy := b.of(w.layers[w.c.Layers].x, d), b.of(w.back.dx, d), b.of(w.scored.dHidden, d)
+	kernel.RMSNorm(b.normed, x, w.m.norm, b.rstd, b.rows(), d, w.c.NormEps) // for rstd
+	clear(dx)
+	kernel.RMSNormBackward(dx, dy, x, w.m.norm, b.rstd, b.rows(), d)
+	kernel.RMSNormBackwardWeight(n.norm1, dy, x, b.rstd, b.rows(), d, d)
 }
 
 // logits writes a chunk of a block's logits, tempered, to y [rows, vocabChunk]: ids from up to from+n.
@@ -80,7 +87,6 @@ func (t *scoring) Do(item, worker int) {
 	w := (*Work)(t)
 	s := &w.scored
 	b := w.blockAt(item, worker, s.n)
-	w.gather(b)
 	for i := range b.rows() {
 		b.lse[i] = kernel.NewLogSumExp()
 	}
@@ -127,7 +133,10 @@ func (t *headBackward) Do(item, worker int) {
 	}
 	kernel.Gemm(b.of(s.dHidden, d), d, dLogits, vocabChunk, 1, w.m.unembed.backFrom(s.from), b.rows(), d, n, s.from > 0)
 	if s.from+vocabChunk >= w.c.Vocab {
-		w.gatherBackward(b, w.back.normSlot(item))
+		for i := b.lo; i < b.hi && w.back.dValue != nil; i++ {
+			kernel.Axpy(s.dHidden[i*d:][:d], w.back.dValue[i], w.m.score)
+		}
+		w.finalNormBackward(b, w.back.normSlot(item))
 	}
 }
 
@@ -141,23 +150,6 @@ func (w *Work) logitsBackward(x []float32, i int) {
 	kernel.LogSumExpBackward(x, s.lse[i], s.entropy[i], k.dLogp[i], dEntropy, s.inverse[i])
 	if id := int(s.targets[i]) - s.from; id >= 0 && id < len(x) {
 		x[id] += float32(k.dLogp[i] * s.inverse[i])
-	}
-}
-
-// gatherBackward adds the value head's part and takes a block's gradient through the final norm to the residual stream.
-func (w *Work) gatherBackward(b block, n normGrads) {
-	s, d := &w.scored, w.c.Dim
-	for i := b.lo; i < b.hi; i++ {
-		dy := s.dHidden[i*d:][:d]
-		if w.back.dValue != nil {
-			kernel.Axpy(dy, w.back.dValue[i], w.m.score)
-		}
-		row := int(s.rows[i]) * d
-		x, dx := w.layers[w.c.Layers].x[row:][:d], w.back.dx[row:][:d]
-		y := b.normed[:d]
-		kernel.RMSNorm(y, x, w.m.norm, b.rstd, 1, d, w.c.NormEps) // for rstd
-		kernel.RMSNormBackward(dx, dy, x, w.m.norm, b.rstd, 1, d)
-		kernel.RMSNormBackwardWeight(n.norm1, dy, x, b.rstd, 1, d, d)
 	}
 }
 

@@ -39,14 +39,14 @@ func (w *Work) mlpBackward(b block, l int, n normGrads) {
 		kernel.SwiGLUBackward(gate, up, b.act[i*ldAct:][:f], gate, up)
 	}
 	p.gateUp.applyBackward(b.dNormed, c.Dim, gateUp, ld, b.rows())
-	mid, dMid, norm2 := b.of(a.mid, c.Dim), b.of(k.dMid, c.Dim), w.m.layers[l].norm2
+	mid, dMid, norm2 := b.of(a.mid, c.Dim), b.of(k.dMid[l%2], c.Dim), w.m.layers[l].norm2
 	kernel.RMSNorm(b.of(k.normed2, c.Dim), mid, norm2, b.rstd, b.rows(), c.Dim, c.NormEps)
 	copy(dMid, dx)
 	kernel.RMSNormBackward(dMid, b.dNormed, mid, norm2, b.rstd, b.rows(), c.Dim)
 	kernel.RMSNormBackwardWeight(n.norm2, b.dNormed, mid, b.rstd, b.rows(), c.Dim, c.Dim)
 	ldMixed := pad(c.qDim())
 	p.o.applyBackward(b.of(k.dMixed, ldMixed), ldMixed, dMid, c.Dim, b.rows())
-	for t := b.lo; t < b.hi; t++ {
-		w.rotate(t, l, b.rstd)
+	for t := b.lo; t < b.hi && l < c.Layers-1; t++ {
+		w.rotate(t, l, b.rstd) // the last layer's are still there
 	}
 }

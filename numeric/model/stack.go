@@ -17,11 +17,13 @@ func (w *Work) add(r run, ids []int32) {
 	w.runs = append(w.runs, r)
 }
 
-// stack runs the decoder's layers over the rows of the pass. Between two layers lies one barrier: all keys of a layer must be
-// written before any row attends. Generation and training differ only in where the KV lies.
+// stack runs the decoder's layers over the rows of the pass, up to the final-norm hidden states of the rows that the head
+// wants. Between two layers lies one barrier: all keys of a layer must be written before any row attends. Generation and
+// training differ only in where the KV lies.
 func (w *Work) stack() {
 	for w.layer = 0; w.layer <= w.c.Layers; w.layer++ {
-		w.pool.Run(blocks(w.rows, w.blockRows(w.rows)), (*stage)(w))
+		rows := w.outputs(w.layer - 1)
+		w.pool.Run(blocks(rows, w.blockRows(rows)), (*stage)(w))
 	}
 }
 
@@ -31,7 +33,7 @@ type stage Work
 
 func (t *stage) Do(item, worker int) {
 	w := (*Work)(t)
-	b := w.blockAt(item, worker, w.rows)
+	b := w.blockAt(item, worker, w.outputs(w.layer-1))
 	if w.layer == 0 {
 		w.embed(b)
 	} else {
@@ -40,5 +42,7 @@ func (t *stage) Do(item, worker int) {
 	}
 	if w.layer < w.c.Layers {
 		w.project(b, w.layer)
+	} else {
+		w.finalNorm(b)
 	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"molt/numeric/kernel"
 )
@@ -17,7 +18,7 @@ func (b Budget) score() int {
 	if b.Score == 0 {
 		return b.Tokens
 	}
-	return b.Score
+	return min(b.Score, b.Tokens)
 }
 
 // Work is the memory and the threads of one pass at a time: scratch, activations, results.
@@ -36,7 +37,7 @@ type Work struct {
 	kv      *KV
 	ownKV   KV // for training
 	layer   int
-	layers  []activations // [Layers+1]; the last has only x
+	layers  []activations // [Layers+1]; the last has only x, [N, d]
 	rotated []float32     // [T, pad((H+G)hd)] queries and keys of one layer, normed and rotated
 	scratch []scratch     // for each worker
 
@@ -46,8 +47,9 @@ type Work struct {
 	unembed unembedding
 }
 
-// activations are what a layer computes for each token. Backward needs them all; without it every layer shares one set and
-// mid is x.
+// activations are what a layer computes for each token. Of the last layer, only the rows that the head wants go on after
+// queries, keys and values: there T is N for what follows. Backward needs all activations; without it every layer shares
+// one set and mid is x.
 type activations struct {
 	x      []float32 // [T, d] input
 	qkv    []float32 // [T, pad((H+2G)hd)] queries, keys and values as projected
@@ -72,6 +74,31 @@ type scratch struct {
 	keys    []float32 // [hd, pad(MaxPositions)] packed
 	values  []float32 // [hd, pad(MaxPositions)] packed
 	dHeads  []float32 // [pad((H+G)hd)]
+}
+
+// outputs is the number of rows that go on after layer l's queries, keys and values.
+func (w *Work) outputs(l int) int {
+	if l == w.c.Layers-1 {
+		return w.scored.n
+	}
+	return w.rows
+}
+
+// output is the row of the pass that is row i of layer l's later activations.
+func (w *Work) output(l, i int) int {
+	if l == w.c.Layers-1 {
+		return int(w.scored.rows[i])
+	}
+	return i
+}
+
+// outputsBefore counts the outputs of layer l that are rows of the pass before row t.
+func (w *Work) outputsBefore(l, t int) int {
+	if l == w.c.Layers-1 {
+		i, _ := slices.BinarySearch(w.scored.rows[:w.scored.n], int32(t))
+		return i
+	}
+	return t
 }
 
 // Blocks of rows are the unit of work for everything but attention's backward and weight gradients. A block runs through
@@ -119,17 +146,7 @@ func (w *Work) Free() { w.arena.Free() }
 // carve gives every buffer its memory.
 func (w *Work) carve(c Config, threads int, b Budget, floats func(int) []float32) {
 	w.c, w.budget = c, b
-	w.layers = make([]activations, c.Layers+1)
-	for l := range w.layers {
-		switch {
-		case l > 0 && !b.Grad:
-			w.layers[l] = w.layers[0]
-		case l == c.Layers:
-			w.layers[l].x = floats(b.Tokens * c.Dim)
-		default:
-			w.layers[l] = newActivations(c, b, floats)
-		}
-	}
+	w.carveLayers(c, b, floats)
 	w.rotated = floats(b.Tokens * c.rotatedDim())
 	w.ownKV = KV{layers: 2, heads: c.KVHeads, headDim: c.HeadDim}
 	w.ownKV.data = floats(w.ownKV.spanLen(ownSlots(b.Tokens)))
@@ -146,18 +163,31 @@ func (w *Work) carve(c Config, threads int, b Budget, floats func(int) []float32
 // ownSlots is the positions of a Work's own KV: sequences, of two tokens or more, start on whole panels.
 func ownSlots(tokens int) int { return kernel.Lanes * ((tokens + 1) / 2) }
 
-func newActivations(c Config, b Budget, floats func(int) []float32) activations {
-	a := activations{
-		x:      floats(b.Tokens * c.Dim),
-		qkv:    floats(b.Tokens * pad(c.qkv())),
-		mixed:  floats(b.Tokens * pad(c.qDim())),
-		gateUp: floats(b.Tokens * pad(c.gateUp())),
+func (w *Work) carveLayers(c Config, b Budget, floats func(int) []float32) {
+	w.layers = make([]activations, c.Layers+1)
+	for l := range c.Layers {
+		a, rows := &w.layers[l], b.Tokens
+		if l > 0 && !b.Grad {
+			*a = w.layers[0]
+			continue
+		}
+		a.x = floats(rows * c.Dim)
+		a.qkv = floats(rows * pad(c.qkv()))
+		if l == c.Layers-1 && b.Grad {
+			rows = b.score()
+		}
+		a.mixed = floats(rows * pad(c.qDim()))
+		a.gateUp = floats(rows * pad(c.gateUp()))
+		a.mid = a.x
+		if b.Grad {
+			a.mid = floats(rows * c.Dim)
+		}
 	}
-	a.mid = a.x
-	if b.Grad {
-		a.mid = floats(b.Tokens * c.Dim)
+	last, end := &w.layers[c.Layers-1], &w.layers[c.Layers]
+	end.x = floats(b.score() * c.Dim)
+	if !b.Grad {
+		last.mid = end.x
 	}
-	return a
 }
 
 func newScratch(c Config, b Budget, floats func(int) []float32) scratch {
