@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // AdamW is one optimizer step (Loshchilov and Hutter 2019): decoupled weight decay, bias-corrected moments.
 type AdamW struct {
@@ -16,6 +19,9 @@ type AdamW struct {
 // a tensor.
 func (a AdamW) Update(w, m, v, g []float32) {
 	checkSame("AdamW.Update", w, m, v, g)
+	if a.Step < 1 {
+		panic(fmt.Sprintf("kernel: AdamW.Update: step %d: steps count from 1", a.Step))
+	}
 	f := a.factors()
 	adamw(w, m, v, g, &f)
 }

@@ -1,16 +1,21 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // everyPath runs f once for each vector path of this machine.
 func everyPath(t *testing.T, f func(t *testing.T)) {
-	for _, p := range Paths()[1:] {
-		t.Run(p, func(t *testing.T) {
-			defer SetPath(p)()
+	for _, path := range Paths()[1:] {
+		t.Run(path, func(t *testing.T) {
+			defer SetPath(path)()
 			f(t)
 		})
 	}
@@ -34,68 +39,207 @@ func diff(a, b []float32) int {
 	return -1
 }
 
+// product is one call of Gemm.
+type product struct {
+	c          []float32
+	ldc        int
+	a          []float32
+	rowA, colA int
+	b          B
+	m, n, k    int
+	accumulate bool
+}
+
+func (p product) String() string {
+	return fmt.Sprintf("M=%d N=%d K=%d ldc=%d rowA=%d colA=%d B strides %d,%d accumulate=%v",
+		p.m, p.n, p.k, p.ldc, p.rowA, p.colA, p.b.PanelStride, p.b.RowStride, p.accumulate)
+}
+
+func (p product) run(f func(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, accumulate bool)) []float32 {
+	c := slices.Clone(p.c)
+	f(c, p.ldc, p.a, p.rowA, p.colA, p.b, p.m, p.n, p.k, p.accumulate)
+	return c
+}
+
+// randomProduct draws operands whose slices end where the product ends, with odd strides, A either way round and B packed,
+// as pages or row-major. One element in odds is hard, none for odds 0.
+func randomProduct(r *rand.Rand, m, n, k, odds int) product {
+	p := product{m: m, n: n, k: k, ldc: n + r.IntN(5), rowA: k + r.IntN(5), colA: 1, accumulate: r.IntN(2) == 0}
+	if r.IntN(2) == 0 {
+		p.rowA, p.colA = 1, m+r.IntN(5)
+	}
+	fill := func(size int) []float32 {
+		x := random(r, max(size, 0))
+		for i := range x {
+			if odds > 0 && r.IntN(odds) == 0 {
+				x[i] = hard[r.IntN(len(hard))]
+			}
+		}
+		return x
+	}
+	p.c = fill(max(m-1, 0)*p.ldc + n + 3)
+	p.a = fill((m-1)*p.rowA + (k-1)*p.colA + 1)
+	switch r.IntN(3) {
+	case 0:
+		p.b = Packed(fill(PackedLen(k, n)), k)
+	case 1:
+		ld := n + r.IntN(5)
+		p.b = RowMajor(fill((k-1)*ld+n), ld)
+	case 2:
+		p.b = B{PanelStride: Lanes*k + r.IntN(40), RowStride: Lanes}
+		p.b.Data = fill((n+Lanes-1)/Lanes*p.b.PanelStride + Lanes*k)
+	}
+	return p
+}
+
+func (p product) mustMatchPlain(t *testing.T) {
+	t.Helper()
+	got, want := p.run(Gemm), p.run(gemmPlain)
+	if i := diff(got, want); i >= 0 {
+		t.Fatalf("%v: c[%d] = %v, plain %v", p, i, got[i], want[i])
+	}
+}
+
 func TestGemmMatchesPlain(t *testing.T) {
 	everyPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
-		for range 4000 {
-			m, n, k := r.IntN(40), r.IntN(70), r.IntN(70)
-			if r.IntN(50) == 0 {
-				k += 500
+		for m := range 26 { // every height of tile, and what follows the tallest
+			for n := 1; n < 150; n += 1 + r.IntN(7) {
+				randomProduct(r, m, n, r.IntN(20), 0).mustMatchPlain(t)
 			}
-			ldc := n + r.IntN(3)
-			rowA, colA := k+r.IntN(3), 1
-			if r.IntN(2) == 0 {
-				rowA, colA = 1, m+r.IntN(3)
-			}
-			a := random(r, m*rowA+k*colA+1)
-			var b B
-			if r.IntN(2) == 0 {
-				ld := n + r.IntN(3)
-				b = RowMajor(random(r, max(0, (k-1)*ld+n)), ld)
-			} else {
-				b = Packed(random(r, PackedLen(k, n)), k)
-			}
-			want := random(r, m*ldc+5)
-			got := append([]float32(nil), want...)
-			acc := r.IntN(2) == 0
-			Gemm(got, ldc, a, rowA, colA, b, m, n, k, acc)
-			gemmPlain(want, ldc, a, rowA, colA, b, m, n, k, acc)
-			if i := diff(got, want); i >= 0 {
-				t.Fatalf("m=%d n=%d k=%d ldc=%d rowA=%d colA=%d %+v acc=%v: c[%d] = %v, want %v", m, n, k, ldc, rowA, colA, b.RowStride, acc, i, got[i], want[i])
-			}
+		}
+		for range 300 {
+			randomProduct(r, r.IntN(71), r.IntN(71), r.IntN(71), 0).mustMatchPlain(t)
+			randomProduct(r, r.IntN(20), r.IntN(71), r.IntN(9), 20).mustMatchPlain(t)
 		}
 	})
 }
 
-func benchGemm(b *testing.B, m, n, k int, packed bool) {
-	ar := NewArena(m*n + m*k + PackedLen(k, n) + 1000)
-	defer ar.Free()
-	c, a, w := ar.Floats(m*n), ar.Floats(m*k), ar.Floats(PackedLen(k, n))
-	for i := range a {
-		a[i] = float32(i % 7)
-	}
-	for i := range w {
-		w[i] = float32(i % 5)
-	}
-	op := RowMajor(w, n)
-	if packed {
-		op = Packed(w, k)
-	}
-	for b.Loop() {
-		Gemm(c, n, a, k, 1, op, m, n, k, false)
-	}
-	b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GF/s")
+func TestGemmValues(t *testing.T) {
+	onEveryPath(t, func(t *testing.T, r *rand.Rand) {
+		const m, n, k = 13, 37, 50
+		a, w, c := random(r, m*k), random(r, k*n), random(r, m*n)
+		want := wide(c)
+		for i := range want {
+			for kk := range k {
+				want[i] += float64(a[i/n*k+kk]) * float64(w[kk*n+i%n])
+			}
+		}
+		Gemm(c, n, a, k, 1, RowMajor(w, n), m, n, k, true)
+		near(t, "c", c, want)
+	})
 }
 
-func BenchmarkGemm(b *testing.B) {
-	for _, s := range []struct {
-		name    string
-		m, n, k int
-	}{{"256", 256, 256, 256}, {"512", 512, 512, 512}, {"1024", 1024, 1024, 1024}, {"2048", 2048, 2048, 2048},
-		{"d1", 1, 384, 128}, {"d8", 8, 384, 128}, {"d64", 64, 384, 128}, {"d128", 128, 384, 128}, {"att", 2, 64, 32},
-		{"D1", 1, 1408, 512}, {"D8", 8, 1408, 512}, {"D64", 64, 1408, 512}, {"D13", 13, 1408, 512}} {
-		b.Run(s.name, func(b *testing.B) { benchGemm(b, s.m, s.n, s.k, true) })
+// By hand: [1 2; 3 4; 5 6] times [1 0 2; 0 1 3].
+func TestGemmByHand(t *testing.T) {
+	onEveryPath(t, func(t *testing.T, _ *rand.Rand) {
+		a, w := []float32{1, 2, 3, 4, 5, 6}, []float32{1, 0, 2, 0, 1, 3}
+		c := make([]float32, 9)
+		Gemm(c, 3, a, 2, 1, RowMajor(w, 3), 3, 3, 2, false)
+		if want := []float32{1, 2, 8, 3, 4, 18, 5, 6, 28}; !slices.Equal(c, want) {
+			t.Errorf("c = %v, want %v", c, want)
+		}
+		packed := make([]float32, PackedLen(2, 3))
+		PackT(packed, []float32{1, 0, 0, 1, 2, 3}, 2, 3, 2)
+		Gemm(c, 3, a, 2, 1, Packed(packed, 2), 3, 3, 2, true)
+		if want := []float32{2, 4, 16, 6, 8, 36, 10, 12, 56}; !slices.Equal(c, want) {
+			t.Errorf("c = %v, want %v", c, want)
+		}
+	})
+}
+
+// The bitwise law: cutting a product by rows, by columns or along K, or sharing it over threads, changes no bit.
+func TestGemmCutsChangeNoBit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		defer SetPath(rapid.SampledFrom(Paths()).Draw(t, "path"))()
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		draw := func(name string, high int) int { return rapid.IntRange(1, high).Draw(t, name) }
+		p := randomProduct(r, draw("m", 30), draw("n", 80), draw("k", 40), 0)
+		whole := p.run(Gemm)
+		m, n, k := rapid.IntRange(0, p.m).Draw(t, "row"), rapid.IntRange(0, p.n/16).Draw(t, "panel"), rapid.IntRange(1, p.k).Draw(t, "depth")
+
+		parts := product{c: slices.Clone(p.c)}
+		for _, rows := range [][2]int{{0, m}, {m, p.m}} {
+			for _, cols := range [][2]int{{0, 16 * n}, {16 * n, p.n}} {
+				if rows[0] == rows[1] || cols[0] == cols[1] {
+					continue
+				}
+				b := p.b
+				b.Data = b.Data[cols[0]/16*b.PanelStride:]
+				for _, depth := range [][2]int{{0, k}, {k, p.k}} {
+					if depth[0] == depth[1] {
+						continue
+					}
+					d := b
+					d.Data = d.Data[depth[0]*d.RowStride:]
+					Gemm(parts.c[rows[0]*p.ldc+cols[0]:], p.ldc, p.a[rows[0]*p.rowA+depth[0]*p.colA:], p.rowA, p.colA, d,
+						rows[1]-rows[0], cols[1]-cols[0], depth[1]-depth[0], p.accumulate || depth[0] > 0)
+				}
+			}
+		}
+		if i := diff(parts.c, whole); i >= 0 {
+			t.Fatalf("%v in parts: c[%d] = %v, whole %v", p, i, parts.c[i], whole[i])
+		}
+	})
+}
+
+func TestPoolGemmChangesNoBit(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for threads := 1; threads <= 4; threads++ {
+		pool := NewPool(threads)
+		for _, s := range [][3]int{{1, 1, 1}, {200, 50, 40}, {64, 700, 30}, {3, 3000, 100}, {500, 17, 90}, {1, 8000, 40}, {0, 5, 5}, {5, 0, 5}, {5, 5, 0}} {
+			p := randomProduct(r, s[0], s[1], s[2], 0)
+			got, want := p.run(pool.Gemm), p.run(Gemm)
+			if i := diff(got, want); i >= 0 {
+				t.Fatalf("%d threads, %v: c[%d] = %v, want %v", threads, p, i, got[i], want[i])
+			}
+		}
+		pool.Close()
 	}
-	b.Run("row512", func(b *testing.B) { benchGemm(b, 512, 512, 512, false) })
-	b.Run("row1024", func(b *testing.B) { benchGemm(b, 1024, 1024, 1024, false) })
+}
+
+func TestGemmRefusesShortSlices(t *testing.T) {
+	ok := func() product {
+		return product{c: make([]float32, 2*20+18), ldc: 20, a: make([]float32, 2*5+4), rowA: 5, colA: 1,
+			b: Packed(make([]float32, 4*16+3*16+2), 4), m: 3, n: 18, k: 4}
+	}
+	ok().run(Gemm)
+	for name, spoil := range map[string]func(p *product){
+		"c":                func(p *product) { p.c = p.c[1:] },
+		"a":                func(p *product) { p.a = p.a[1:] },
+		"b":                func(p *product) { p.b.Data = p.b.Data[1:] },
+		"ldc":              func(p *product) { p.ldc = 17 },
+		"negative stride":  func(p *product) { p.rowA = -1 },
+		"negative size":    func(p *product) { p.k = -1 },
+		"overlapping rows": func(p *product) { p.b = B{Data: make([]float32, 40), PanelStride: 1, RowStride: 16} },
+	} {
+		p := ok()
+		spoil(&p)
+		if text := panicText(func() { p.run(Gemm) }); !strings.HasPrefix(text, "kernel: Gemm: ") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// panicText is what f panics with, "" for nothing.
+func panicText(f func()) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}()
+	f()
+	return ""
+}
+
+func FuzzGemm(f *testing.F) {
+	f.Add(uint64(1), uint8(3), uint8(64), uint8(32))
+	f.Add(uint64(2), uint8(60), uint8(45), uint8(70))
+	f.Fuzz(func(t *testing.T, seed uint64, m, n, k uint8) {
+		for _, path := range Paths()[1:] {
+			restore := SetPath(path)
+			randomProduct(rand.New(rand.NewPCG(seed, 1)), int(m), int(n), int(k), 15).mustMatchPlain(t)
+			restore()
+		}
+	})
 }

@@ -24,29 +24,33 @@ const (
 var pathNames = [...]string{PathPlain, PathAVX2, PathAVX512}
 
 // active is the path in use: the fastest that this machine can run, unless MOLT_KERNEL names another.
-var active = choose(os.Getenv("MOLT_KERNEL"), Paths())
+var active = first()
 
-// choose returns the index of the path asked for, the last of the possible ones when none is.
-func choose(asked string, possible []string) int {
-	if asked == "" {
-		return len(possible) - 1
+func first() int {
+	if path := os.Getenv("MOLT_KERNEL"); path != "" {
+		return find(path)
 	}
-	if !slices.Contains(possible, asked) {
-		panic(fmt.Sprintf("kernel: MOLT_KERNEL=%s: this machine can run %s", asked, strings.Join(possible, ", ")))
+	return fastest()
+}
+
+func find(path string) int {
+	i := slices.Index(Paths(), path)
+	if i < 0 {
+		panic(fmt.Sprintf("kernel: no path %q on this machine, which can run %s (MOLT_KERNEL)", path, strings.Join(Paths(), ", ")))
 	}
-	return slices.Index(pathNames[:], asked)
+	return i
 }
 
 // Path names the path in use.
 func Path() string { return pathNames[active] }
 
 // Paths lists the paths that this machine can run, slowest first.
-func Paths() []string { return pathNames[:fastest()+1] }
+func Paths() []string { return slices.Clone(pathNames[:fastest()+1]) }
 
 // SetPath switches to another path, for a test or a benchmark, and returns the function that switches back. It panics when
 // this machine cannot run it. No operator may be running.
 func SetPath(path string) (restore func()) {
 	old := active
-	active = choose(path, Paths())
+	active = find(path)
 	return func() { active = old }
 }

@@ -126,28 +126,44 @@ func (p *Pool) shut() {
 	}
 }
 
-// serve is a worker's life: enter each new task, work, leave; park when none comes.
+// serve is a worker's life: enter each new task, work, leave; park when none comes. A task that ends the goroutine makes
+// another take its place.
 func (p *Pool) serve(w *worker) {
-	defer p.ended.Done()
+	closed := false
+	defer func() {
+		if closed {
+			p.ended.Done()
+		} else {
+			go p.serve(w) // p.ended still counts it
+		}
+	}()
 	var seen uint64
+	fresh := func() bool { g := p.gate.Load(); return g&gateOpen != 0 && g>>gateEpoch != seen }
 	for {
-		fresh := func() bool { g := p.gate.Load(); return g&gateOpen != 0 && g>>gateEpoch != seen }
 		if !spin(workerSpin, fresh) {
 			w.parked.Store(true)
 			if !fresh() || !w.parked.CompareAndSwap(true, false) {
-				if _, ok := <-w.wake; !ok {
+				if _, open := <-w.wake; !open {
+					closed = true
 					return
 				}
 			}
 		}
 		if g := p.gate.Load(); g&gateOpen != 0 && g>>gateEpoch != seen && p.gate.CompareAndSwap(g, g+1) {
 			seen = g >> gateEpoch
-			p.work(w.id)
-			if left := p.gate.Add(^uint64(0)); left&(gateOpen|gateInside) == 0 && p.waiting.CompareAndSwap(true, false) {
-				p.idle <- struct{}{}
-			}
+			p.visit(w.id)
 		}
 	}
+}
+
+// visit works on the task that the worker was let in for. The last to leave wakes the caller if it is parked.
+func (p *Pool) visit(id int) {
+	defer func() {
+		if left := p.gate.Add(^uint64(0)); left&(gateOpen|gateInside) == 0 && p.waiting.CompareAndSwap(true, false) {
+			p.idle <- struct{}{}
+		}
+	}()
+	p.work(id)
 }
 
 // work takes items until none is left. After a panic it stores the first failure and takes away the rest.

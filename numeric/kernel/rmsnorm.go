@@ -48,8 +48,10 @@ func rmsNormBackwardPlain(dx, dy, x, w []float32, rstd float32) {
 // RMSNormBackwardWeight adds to dw [n] the sum over rows of dy*x*rstd, rows in ascending order. Rows of dy and x are ld
 // apart, so workers may share a wide norm by columns.
 func RMSNormBackwardWeight(dw, dy, x, rstd []float32, rows, n, ld int) {
-	if rows < 0 || n < 0 || (rows > 1 && ld < n) {
-		panic(fmt.Sprintf("kernel: RMSNormBackwardWeight: rows %d, n %d, ld %d", rows, n, ld))
+	if need := max(rows-1, 0)*ld + n; rows < 0 || n < 0 || (rows > 1 && ld < n) ||
+		len(dw) < n || len(rstd) < rows || (rows > 0 && min(len(dy), len(x)) < need) {
+		panic(fmt.Sprintf("kernel: RMSNormBackwardWeight: %d rows of %d, %d apart, with dw[%d] dy[%d] x[%d] rstd[%d]",
+			rows, n, ld, len(dw), len(dy), len(x), len(rstd)))
 	}
 	for r := range rows {
 		rmsNormBackwardWeight(dw[:n], dy[r*ld:][:n], x[r*ld:][:n], rstd[r])

@@ -1,95 +1,100 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 )
+
+// results are the numbers that an operator returns.
+type results [8]float32
+
+type operator func(x [][]float32, s []float32) results
 
 // operators calls each operator over slices of one length, with scalars, and returns its scalar results. Every slice is
 // compared afterwards, so each is either written or must stay as it was.
 var operators = []struct {
 	name   string
 	slices int
-	call   func(x [][]float32, s []float32) []float32
+	call   operator
 }{
-	{"Add", 2, func(x [][]float32, _ []float32) []float32 { Add(x[0], x[1]); return nil }},
-	{"Sub", 2, func(x [][]float32, _ []float32) []float32 { Sub(x[0], x[1]); return nil }},
-	{"Mul", 2, func(x [][]float32, _ []float32) []float32 { Mul(x[0], x[1]); return nil }},
-	{"Scale", 1, func(x [][]float32, s []float32) []float32 { Scale(x[0], s[0]); return nil }},
-	{"Axpy", 2, func(x [][]float32, s []float32) []float32 { Axpy(x[0], s[0], x[1]); return nil }},
-	{"Dot", 2, func(x [][]float32, _ []float32) []float32 { return []float32{Dot(x[0], x[1])} }},
-	{"Max", 1, func(x [][]float32, _ []float32) []float32 { return []float32{Max(x[0])} }},
-	{"SumSquares", 1, func(x [][]float32, _ []float32) []float32 {
-		bits := math.Float64bits(SumSquares(x[0]))
-		return []float32{math.Float32frombits(uint32(bits)), math.Float32frombits(uint32(bits >> 32))}
+	{"Add", 2, func(x [][]float32, _ []float32) results { Add(x[0], x[1]); return results{} }},
+	{"Sub", 2, func(x [][]float32, _ []float32) results { Sub(x[0], x[1]); return results{} }},
+	{"Mul", 2, func(x [][]float32, _ []float32) results { Mul(x[0], x[1]); return results{} }},
+	{"Scale", 1, func(x [][]float32, s []float32) results { Scale(x[0], s[0]); return results{} }},
+	{"Axpy", 2, func(x [][]float32, s []float32) results { Axpy(x[0], s[0], x[1]); return results{} }},
+	{"Dot", 2, func(x [][]float32, _ []float32) results { return results{Dot(x[0], x[1])} }},
+	{"Max", 1, func(x [][]float32, _ []float32) results { return results{Max(x[0])} }},
+	{"SumSquares", 1, func(x [][]float32, _ []float32) results {
+		sum := SumSquares(x[0])
+		return results{float32(sum), float32(sum - float64(float32(sum)))}
 	}},
-	{"Exp", 2, func(x [][]float32, _ []float32) []float32 { Exp(x[0], x[1]); return nil }},
-	{"Softmax", 1, func(x [][]float32, s []float32) []float32 {
+	{"Exp", 2, func(x [][]float32, _ []float32) results { Exp(x[0], x[1]); return results{} }},
+	{"Softmax", 1, func(x [][]float32, s []float32) results {
 		Softmax(x[0], len(x[0]), positive(s[0]))
-		return nil
+		return results{}
 	}},
-	{"Softmax of a prefix", 1, func(x [][]float32, s []float32) []float32 {
+	{"Softmax of a prefix", 1, func(x [][]float32, s []float32) results {
 		Softmax(x[0], len(x[0])*2/3, positive(s[0]))
-		return nil
+		return results{}
 	}},
-	{"SoftmaxBackward", 2, func(x [][]float32, s []float32) []float32 {
+	{"SoftmaxBackward", 2, func(x [][]float32, s []float32) results {
 		SoftmaxBackward(x[0], x[1], len(x[0])*3/4, positive(s[0]))
-		return nil
+		return results{}
 	}},
-	{"LogSumExp", 2, func(x [][]float32, _ []float32) []float32 {
+	{"LogSumExp", 2, func(x [][]float32, _ []float32) results {
 		l := NewLogSumExp()
 		l.Add(x[0])
 		first := l
 		l.Add(x[1])
-		return []float32{first.max, first.sum, first.dot, l.max, l.sum, l.dot, l.Value(), l.Entropy()}
+		return results{first.max, first.sum, first.dot, l.max, l.sum, l.dot, l.Value(), l.Entropy()}
 	}},
-	{"LogSumExpBackward", 1, func(x [][]float32, s []float32) []float32 {
+	{"LogSumExpBackward", 1, func(x [][]float32, s []float32) results {
 		LogSumExpBackward(x[0], s[0], s[1], s[2], s[3], s[4])
-		return nil
+		return results{}
 	}},
-	{"SwiGLU", 3, func(x [][]float32, _ []float32) []float32 { SwiGLU(x[0], x[1], x[2]); return nil }},
-	{"SwiGLU in place", 2, func(x [][]float32, _ []float32) []float32 { SwiGLU(x[0], x[0], x[1]); return nil }},
-	{"SwiGLUBackward", 5, func(x [][]float32, _ []float32) []float32 {
+	{"SwiGLU", 3, func(x [][]float32, _ []float32) results { SwiGLU(x[0], x[1], x[2]); return results{} }},
+	{"SwiGLU in place", 2, func(x [][]float32, _ []float32) results { SwiGLU(x[0], x[0], x[1]); return results{} }},
+	{"SwiGLUBackward", 5, func(x [][]float32, _ []float32) results {
 		SwiGLUBackward(x[0], x[1], x[2], x[3], x[4])
-		return nil
+		return results{}
 	}},
-	{"SwiGLUBackward in place", 3, func(x [][]float32, _ []float32) []float32 {
+	{"SwiGLUBackward in place", 3, func(x [][]float32, _ []float32) results {
 		SwiGLUBackward(x[0], x[1], x[2], x[0], x[1])
-		return nil
+		return results{}
 	}},
-	{"RMSNorm", 3, func(x [][]float32, s []float32) []float32 {
+	{"RMSNorm", 3, func(x [][]float32, s []float32) results {
 		var rstd [1]float32
 		RMSNorm(x[0], x[1], x[2], rstd[:], 1, len(x[0]), positive(s[0]))
-		return rstd[:]
+		return results{rstd[0]}
 	}},
-	{"RMSNormBackward", 4, func(x [][]float32, s []float32) []float32 {
+	{"RMSNormBackward", 4, func(x [][]float32, s []float32) results {
 		RMSNormBackward(x[0], x[1], x[2], x[3], s[:1], 1, len(x[0]))
-		return nil
+		return results{}
 	}},
-	{"RMSNormBackwardWeight", 3, func(x [][]float32, s []float32) []float32 {
+	{"RMSNormBackwardWeight", 3, func(x [][]float32, s []float32) results {
 		RMSNormBackwardWeight(x[0], x[1], x[2], s[:1], 1, len(x[0]), len(x[0]))
-		return nil
+		return results{}
 	}},
-	{"Rope", 3, func(x [][]float32, _ []float32) []float32 {
+	{"Rope", 3, func(x [][]float32, _ []float32) results {
 		if half := len(x[0]) / 2; half > 0 {
 			Rope(x[0][:2*half], x[1][:half], x[2][:half], 2*half)
 		}
-		return nil
+		return results{}
 	}},
-	{"RopeBackward", 3, func(x [][]float32, _ []float32) []float32 {
+	{"RopeBackward", 3, func(x [][]float32, _ []float32) results {
 		if half := len(x[0]) / 2; half > 0 {
 			RopeBackward(x[0][:2*half], x[1][:half], x[2][:half], 2*half)
 		}
-		return nil
+		return results{}
 	}},
-	{"AdamW", 4, func(x [][]float32, s []float32) []float32 {
+	{"AdamW", 4, func(x [][]float32, s []float32) results {
 		for i, v := range x[2] {
 			x[2][i] = positive(v)
 		}
 		AdamW{LR: 1e-3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-8, Decay: 0.1, GradScale: float64(s[0]), Step: 3}.Update(x[0], x[1], x[2], x[3])
-		return nil
+		return results{}
 	}},
 }
 
@@ -128,42 +133,50 @@ func randomCase(r *rand.Rand, count, n, odds int) operands {
 		if i == count {
 			size = 5
 		}
-		w := random(r, size+2*margin)
-		for j := range w {
-			w[j] *= 4
+		x := random(r, size)
+		for j := range x {
+			x[j] *= 4
 			if odds > 0 && r.IntN(odds) == 0 {
-				w[j] = hard[r.IntN(len(hard))]
+				x[j] = hard[r.IntN(len(hard))]
 			}
 		}
-		o.whole = append(o.whole, w)
-		o.inner = append(o.inner, w[margin:][:size:size])
+		o.add(x)
 	}
 	return o
 }
 
+// add appends a copy of x with a margin.
+func (o *operands) add(x []float32) {
+	w := make([]float32, len(x)+2*margin)
+	for i := range w {
+		w[i] = float32(i)
+	}
+	copy(w[margin:], x)
+	o.whole = append(o.whole, w)
+	o.inner = append(o.inner, w[margin:][:len(x):len(x)])
+}
+
 func (o operands) clone() operands {
 	var c operands
-	for i, w := range o.whole {
-		w := slices.Clone(w)
-		c.whole = append(c.whole, w)
-		c.inner = append(c.inner, w[margin:][:len(o.inner[i]):len(o.inner[i])])
+	for _, x := range o.inner {
+		c.add(x)
 	}
 	return c
 }
 
-func (o operands) apply(call func([][]float32, []float32) []float32) []float32 {
+func (o operands) apply(call operator) results {
 	last := len(o.inner) - 1
 	return call(o.inner[:last], o.inner[last])
 }
 
-func checkOperator(t *testing.T, call func([][]float32, []float32) []float32, o operands, n int) {
+func checkOperator(t *testing.T, call operator, o operands, n int) {
 	t.Helper()
 	fast, slow := o.clone(), o.clone()
 	got := fast.apply(call)
 	restore := SetPath(PathPlain)
 	want := slow.apply(call)
 	restore()
-	if i := diff(got, want); i >= 0 {
+	if i := diff(got[:], want[:]); i >= 0 {
 		t.Fatalf("n=%d: result %d = %v, plain %v\n%v", n, i, got[i], want[i], o.inner)
 	}
 	for s := range fast.whole {
@@ -171,4 +184,31 @@ func checkOperator(t *testing.T, call func([][]float32, []float32) []float32, o 
 			t.Fatalf("n=%d: slice %d [%d] = %v, plain %v\nfrom %v", n, s, i-margin, fast.whole[s][i], slow.whole[s][i], o.inner)
 		}
 	}
+}
+
+// FuzzOperators reads the operands as bits, so that it finds any value.
+func FuzzOperators(f *testing.F) {
+	f.Add(uint8(0), []byte("some bytes that are not many floats"))
+	f.Add(uint8(12), make([]byte, 400))
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		o := operators[int(which)%len(operators)]
+		var values []float32
+		for ; len(data) >= 4; data = data[4:] {
+			values = append(values, math.Float32frombits(binary.LittleEndian.Uint32(data)))
+		}
+		if len(values) < 5 {
+			return
+		}
+		var in operands
+		n := min((len(values)-5)/o.slices, 100)
+		for i := range o.slices {
+			in.add(values[i*n:][:n])
+		}
+		in.add(values[len(values)-5:])
+		for _, path := range Paths()[1:] {
+			restore := SetPath(path)
+			checkOperator(t, o.call, in, n)
+			restore()
+		}
+	})
 }
