@@ -41,7 +41,7 @@ func rmsNormBackwardPlain(dx, dy, x, w []float32, rstd float32) {
 	mean := l.sum() / float32(len(x))
 	coef := float32(rstd*rstd) * mean
 	for i, v := range x {
-		dx[i] += float32(float32(dy[i]*w[i])-float32(v*coef)) * rstd
+		dx[i] += float32((float32(dy[i]*w[i]) - float32(v*coef)) * rstd)
 	}
 }
 
