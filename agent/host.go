@@ -40,49 +40,54 @@ func (h *host) serve() {
 }
 
 // do makes one call. After an error of outcome Timeout or Cancelled it may still be running, and no other may follow.
-func (h *host) do(ctx context.Context, what string, limit time.Duration, call func(context.Context, Env) error) error {
+func do[T any](ctx context.Context, h *host, what string, limit time.Duration, call func(context.Context, Env) (T, error)) (T, error) {
+	var none T
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return none, ended(ctx)
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var answer T // of the goroutine's until done says so
 	h.calls <- func() error {
-		return protect(func() error { return h.call(limited, call) })
+		return protect(func() (err error) {
+			answer, err = call(limited, h.open())
+			return err
+		})
 	}
-	var err error
 	select {
-	case err = <-h.done:
-		if err == nil || limited.Err() == nil {
-			return ofEnv(what, err)
+	case err := <-h.done:
+		switch {
+		case err == nil:
+			return answer, nil
+		case limited.Err() == nil:
+			return none, ofEnv(what, err)
 		}
 	case <-limited.Done():
 	}
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return none, ended(ctx)
 	}
-	return fault{traj.Timeout, fmt.Errorf("%s did not return within %v", what, limit)}
+	return none, fault{traj.Timeout, fmt.Errorf("%s did not return within %v", what, limit)}
 }
 
-// call runs in the goroutine.
-func (h *host) call(ctx context.Context, call func(context.Context, Env) error) error {
+// open creates the environment before the first call. It runs in the goroutine.
+func (h *host) open() Env {
 	if h.env == nil {
 		h.env = h.create()
 	}
 	if h.env == nil {
-		return errors.New("New returned no environment")
+		panic("New returned no environment")
 	}
-	return call(ctx, h.env)
+	return h.env
 }
 
 // ofEnv types an error of the environment, for which a used-up budget means nothing.
 func ofEnv(what string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, chat.ErrInfrastructure):
-		return fmt.Errorf("%s: %w", what, err)
+	err = fmt.Errorf("%s: %w", what, err)
+	if errors.Is(err, chat.ErrInfrastructure) {
+		return err
 	}
-	return fault{traj.Harness, fmt.Errorf("%s: %w", what, err)}
+	return fault{traj.Harness, err}
 }
 
 // end closes the environment, after the call that may still be running, and waits for that no longer than limit.

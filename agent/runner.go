@@ -121,37 +121,28 @@ func (e *episode) turns(ctx context.Context) error {
 	return fault{traj.Truncated, fmt.Errorf("the turn budget of %d is used up", e.config.Turns)}
 }
 
-func (e *episode) reset(ctx context.Context, task Task) (start Start, err error) {
-	err = e.host.do(ctx, "Reset", e.config.Reset, func(ctx context.Context, env Env) (err error) {
-		start, err = env.Reset(ctx, task)
-		return err
+func (e *episode) reset(ctx context.Context, task Task) (Start, error) {
+	start, err := do(ctx, e.host, "Reset", e.config.Reset, func(ctx context.Context, env Env) (Start, error) {
+		return env.Reset(ctx, task)
 	})
 	if err == nil && len(start.Messages) == 0 {
 		err = errors.New("Reset returned no messages: the policy must see something first")
 	}
-	if err != nil {
-		return Start{}, err
-	}
-	return start, nil
+	return start, err
 }
 
 func (e *episode) step(ctx context.Context, action Action) (Result, error) {
-	var r Result
 	what := fmt.Sprintf("Step of turn %d", action.Turn)
-	err := e.host.do(ctx, what, e.config.Step, func(ctx context.Context, env Env) (err error) {
-		r, err = env.Step(ctx, action)
-		return err
+	r, err := do(ctx, e.host, what, e.config.Step, func(ctx context.Context, env Env) (Result, error) {
+		return env.Step(ctx, action)
 	})
-	if err != nil {
-		return Result{}, err
+	if err == nil {
+		err = e.grade(what, r)
 	}
-	if err := e.grade(what, r); err != nil {
-		return Result{}, err
+	if err == nil && len(r.Observation) == 0 && !r.Terminated && !r.Truncated {
+		err = fmt.Errorf("%s returned neither an observation nor an end", what)
 	}
-	if len(r.Observation) == 0 && !r.Terminated && !r.Truncated {
-		return Result{}, fmt.Errorf("%s returned neither an observation nor an end", what)
-	}
-	return r, nil
+	return r, err
 }
 
 // grade keeps what the turn was worth.

@@ -421,7 +421,7 @@ func TestBeforeTheEnvironment(t *testing.T) {
 		{"no session", EnvRunner{Defaults(), unused, failing(errOfEnv)}, traj.Harness, "opening the session: no such file"},
 		{"no engine", EnvRunner{Defaults(), unused, failing(chat.ErrInfrastructure)}, traj.Infrastructure, "opening the session"},
 		{"a nil session", EnvRunner{Defaults(), newWorldEnv, failing(nil)}, traj.Harness, "panic"},
-		{"a nil environment", EnvRunner{Defaults(), func() Env { return nil }, scripted}, traj.Harness, "Reset: New returned no environment"},
+		{"a nil environment", EnvRunner{Defaults(), func() Env { return nil }, scripted}, traj.Harness, "Reset: panic: New returned no environment"},
 		{"New panics", EnvRunner{Defaults(), unused, scripted}, traj.Harness, "Reset: panic: an environment without a session"},
 		{"no New", EnvRunner{Defaults(), nil, scripted}, traj.Harness, "Reset: panic"},
 	}
