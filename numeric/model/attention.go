@@ -18,7 +18,7 @@ func (w *Work) project(b block, l int) {
 	spread(qkv, p.qkvBias, ld, b.rows())
 	w.m.products[l].qkv.apply(qkv, ld, b.normed, c.Dim, b.rows(), p.qkvBias != nil)
 	for t := b.lo; t < b.hi; t++ {
-		w.rotate(t, l, b.rstd)
+		w.rotate(t, l)
 		w.cache(t, l)
 	}
 }
@@ -30,14 +30,15 @@ func spread(y, bias []float32, ld, rows int) {
 	}
 }
 
-// rotate writes a row's normed and rotated queries and keys; rstd [H] is scratch.
-func (w *Work) rotate(t, l int, rstd []float32) {
+// rotate writes a row's normed and rotated queries and keys.
+func (w *Work) rotate(t, l int) {
 	c, p := w.c, &w.m.layers[l]
 	q, n := c.qDim(), c.qDim()+c.kvDim()
 	x, y := w.layers[l].qkv[t*pad(c.qkv()):][:n], w.rotated[t*c.rotatedDim():][:n]
 	if c.QKNorm {
-		kernel.RMSNorm(y[:q], x[:q], p.qNorm, rstd, c.Heads, c.HeadDim, c.NormEps)
-		kernel.RMSNorm(y[q:], x[q:], p.kNorm, rstd, c.KVHeads, c.HeadDim, c.NormEps)
+		qRstd, kRstd := w.headRstd(t)
+		kernel.RMSNorm(y[:q], x[:q], p.qNorm, qRstd, c.Heads, c.HeadDim, c.NormEps)
+		kernel.RMSNorm(y[q:], x[q:], p.kNorm, kRstd, c.KVHeads, c.HeadDim, c.NormEps)
 	} else {
 		copy(y, x)
 	}
@@ -57,19 +58,25 @@ func (w *Work) rotateBackward(t, l int, s *scratch, dqkv []float32, n normGrads)
 		return
 	}
 	x := w.layers[l].qkv[t*pad(c.qkv()):][:both]
-	w.headNormBackward(dx[:q], x[:q], p.qNorm, n.q, s, c.Heads)
-	w.headNormBackward(dx[q:], x[q:], p.kNorm, n.k, s, c.KVHeads)
+	qRstd, kRstd := w.headRstd(t)
+	w.headNormBackward(dx[:q], x[:q], p.qNorm, qRstd, n.q, s.dHeads)
+	w.headNormBackward(dx[q:], x[q:], p.kNorm, kRstd, n.k, s.dHeads)
 }
 
 // headNormBackward replaces the gradient of normed heads by that of the heads x.
-func (w *Work) headNormBackward(dx, x, weight, dWeight []float32, s *scratch, heads int) {
+func (w *Work) headNormBackward(dx, x, weight, rstd, dWeight, dy []float32) {
 	hd := w.c.HeadDim
-	dy := s.dHeads[:len(dx)]
-	kernel.RMSNorm(dy, x, weight, s.rstd, heads, hd, w.c.NormEps) // for rstd
+	dy = dy[:len(dx)]
 	copy(dy, dx)
 	clear(dx)
-	kernel.RMSNormBackward(dx, dy, x, weight, s.rstd, heads, hd)
-	kernel.RMSNormBackwardWeight(dWeight, dy, x, s.rstd, heads, hd, hd)
+	kernel.RMSNormBackward(dx, dy, x, weight, rstd, len(rstd), hd)
+	kernel.RMSNormBackwardWeight(dWeight, dy, x, rstd, len(rstd), hd, hd)
+}
+
+func (w *Work) headRstd(t int) (q, k []float32) {
+	c := w.c
+	r := w.rstd[t*(c.Heads+c.KVHeads):][:c.Heads+c.KVHeads]
+	return r[:c.Heads], r[c.Heads:]
 }
 
 func (w *Work) rotation(t int) (cos, sin []float32) {

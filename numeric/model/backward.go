@@ -78,7 +78,7 @@ func (w *Work) headBackward() {
 	s, k := &w.scored, &w.back
 	clear(k.norms)
 	parts := blocks(s.n, w.blockRows(s.n))
-	for s.from = 0; s.from < w.c.Vocab; s.from += vocabChunk {
+	for s.from = w.c.lastChunk(); s.from >= 0; s.from -= vocabChunk {
 		w.pool.Run(parts, (*headBackward)(w))
 		w.pool.Run(strips(min(vocabChunk, w.c.Vocab-s.from)), (*unembedBackward)(w))
 	}

@@ -9,7 +9,7 @@ const vocabChunk = 512
 // scored is the head's part of a pass: N rows of the residual stream and what each should predict.
 type scored struct {
 	n       int
-	rows    []int32   // [N] row of the residual stream
+	rows    []int32   // [N] row of the pass, ascending
 	targets []int32   // [N] id to score
 	inverse []float32 // [N] 1/temperature
 	hidden  []float32 // [N, d] final-norm hidden states
@@ -17,9 +17,11 @@ type scored struct {
 	logp    []float32 // [N]
 	entropy []float32 // [N]
 	value   []float32 // [N]
-	dLogits []float32 // [N, vocabChunk] Backward only
-	dHidden []float32 // [N, d] Backward only
-	from    int       // first id of the chunk in Backward
+
+	// Backward only.
+	logits  []float32 // [N, vocabChunk] tempered logits of a chunk, then their gradients; Forward leaves the last chunk's
+	dHidden []float32 // [N, d]
+	from    int       // first id of the chunk
 }
 
 func (s *scored) carve(c Config, b Budget, floats func(int) []float32) {
@@ -29,7 +31,7 @@ func (s *scored) carve(c Config, b Budget, floats func(int) []float32) {
 		*lane = floats(n)
 	}
 	if b.Grad {
-		s.dLogits = floats(n * vocabChunk)
+		s.logits = floats(n * vocabChunk)
 		s.dHidden = floats(n * c.Dim)
 	}
 }
@@ -90,11 +92,15 @@ func (t *scoring) Do(item, worker int) {
 	for i := range b.rows() {
 		b.lse[i] = kernel.NewLogSumExp()
 	}
+	y := b.scratch.logits
+	if w.budget.Grad {
+		y = b.of(s.logits, vocabChunk)
+	}
 	for from := 0; from < w.c.Vocab; from += vocabChunk {
 		n := min(vocabChunk, w.c.Vocab-from)
-		w.logits(b, b.scratch.logits, from, n)
+		w.logits(b, y, from, n)
 		for i := range b.rows() {
-			row := b.scratch.logits[i*vocabChunk:][:n]
+			row := y[i*vocabChunk:][:n]
 			b.lse[i].Add(row)
 			if id := int(s.targets[b.lo+i]) - from; id >= 0 && id < n {
 				b.picked[i] = row[id]
@@ -117,27 +123,34 @@ func (w *Work) finish(i int, lse *kernel.LogSumExp, target float32) {
 	}
 }
 
-// headBackward is one chunk of ids of the head's backward, as a task over blocks of scored rows: logits again, then their
-// gradients, then the chunk's part of the hidden states' gradients.
+// lastChunk is the first id of the last chunk.
+func (c Config) lastChunk() int { return (c.Vocab - 1) / vocabChunk * vocabChunk }
+
+// headBackward is one chunk of ids of the head's backward, as a task over blocks of scored rows: the logits' gradients, then
+// the chunk's part of the hidden states'. Chunks come last first, since the last one's logits are still there; the others
+// are computed again.
 type headBackward Work
 
 func (t *headBackward) Do(item, worker int) {
 	w := (*Work)(t)
 	s, d := &w.scored, w.c.Dim
 	b := w.blockAt(item, worker, s.n)
-	n := min(vocabChunk, w.c.Vocab-s.from)
-	dLogits := b.of(s.dLogits, vocabChunk)
-	w.logits(b, dLogits, s.from, n)
-	for i := b.lo; i < b.hi; i++ {
-		w.logitsBackward(dLogits[(i-b.lo)*vocabChunk:][:n], i)
+	n, last := min(vocabChunk, w.c.Vocab-s.from), s.from == w.c.lastChunk()
+	logits, dHidden := b.of(s.logits, vocabChunk), b.of(s.dHidden, d)
+	if !last {
+		w.logits(b, logits, s.from, n)
 	}
-	kernel.Gemm(b.of(s.dHidden, d), d, dLogits, vocabChunk, 1, w.m.unembed.backFrom(s.from), b.rows(), d, n, s.from > 0)
-	if s.from+vocabChunk >= w.c.Vocab {
-		for i := b.lo; i < b.hi && w.back.dValue != nil; i++ {
-			kernel.Axpy(s.dHidden[i*d:][:d], w.back.dValue[i], w.m.score)
-		}
-		w.finalNormBackward(b, w.back.normSlot(item))
+	for i := range b.rows() {
+		w.logitsBackward(logits[i*vocabChunk:][:n], b.lo+i)
 	}
+	kernel.Gemm(dHidden, d, logits, vocabChunk, 1, w.m.unembed.backFrom(s.from), b.rows(), d, n, !last)
+	if s.from > 0 {
+		return
+	}
+	for i := 0; i < b.rows() && w.back.dValue != nil; i++ {
+		kernel.Axpy(dHidden[i*d:][:d], w.back.dValue[b.lo+i], w.m.score)
+	}
+	w.finalNormBackward(b, w.back.normSlot(item))
 }
 
 // logitsBackward replaces a chunk of row i's tempered logits by the gradient of the logits.
@@ -160,7 +173,7 @@ func (t *unembedBackward) Do(item, _ int) {
 	w := (*Work)(t)
 	s, d := &w.scored, w.c.Dim
 	n := min(vocabChunk, w.c.Vocab-s.from)
-	backwardWeight(w.back.g.head[s.from*d:], nil, s.dLogits, vocabChunk, s.hidden, d, d, n, item, s.n)
+	backwardWeight(w.back.g.head[s.from*d:], nil, s.logits, vocabChunk, s.hidden, d, d, n, item, s.n)
 }
 
 // scoreBackward adds the value head's weight gradient.

@@ -47,6 +47,6 @@ func (w *Work) mlpBackward(b block, l int, n normGrads) {
 	ldMixed := pad(c.qDim())
 	p.o.applyBackward(b.of(k.dMixed, ldMixed), ldMixed, dMid, c.Dim, b.rows())
 	for t := b.lo; t < b.hi && l < c.Layers-1; t++ {
-		w.rotate(t, l, b.rstd) // the last layer's are still there
+		w.rotate(t, l) // the last layer's are still there
 	}
 }

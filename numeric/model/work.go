@@ -39,6 +39,7 @@ type Work struct {
 	layer   int
 	layers  []activations // [Layers+1]; the last has only x, [N, d]
 	rotated []float32     // [T, pad((H+G)hd)] queries and keys of one layer, normed and rotated
+	rstd    []float32     // [T, H+G] of those norms
 	scratch []scratch     // for each worker
 
 	scored  scored
@@ -61,10 +62,10 @@ type activations struct {
 // scratch is one worker's memory for a block of rows.
 type scratch struct {
 	normed []float32 // [maxBlock, d]
-	rstd   []float32 // [max(maxBlock, H)]
+	rstd   []float32 // [maxBlock]
 	act    []float32 // [maxBlock, pad(F)]
 	scores []float32 // [max(tile, H/G), pad(MaxPositions)] attention scores, then probabilities
-	logits []float32 // [maxBlock, vocabChunk]
+	logits []float32 // [maxBlock, vocabChunk] unless the pass keeps them
 	lse    []kernel.LogSumExp
 	picked []float32 // [maxBlock] logit of the target
 
@@ -148,6 +149,7 @@ func (w *Work) carve(c Config, threads int, b Budget, floats func(int) []float32
 	w.c, w.budget = c, b
 	w.carveLayers(c, b, floats)
 	w.rotated = floats(b.Tokens * c.rotatedDim())
+	w.rstd = floats(b.Tokens * (c.Heads + c.KVHeads))
 	w.ownKV = KV{layers: 2, heads: c.KVHeads, headDim: c.HeadDim}
 	w.ownKV.data = floats(w.ownKV.spanLen(ownSlots(b.Tokens)))
 	w.scratch = make([]scratch, threads)
@@ -194,13 +196,14 @@ func newScratch(c Config, b Budget, floats func(int) []float32) scratch {
 	block := min(maxBlock, b.Tokens)
 	s := scratch{
 		normed: floats(block * c.Dim),
-		rstd:   floats(max(block, c.Heads)),
+		rstd:   floats(block),
 		act:    floats(block * pad(c.FFN)),
 		scores: floats(max(tile, c.Heads/c.KVHeads) * pad(c.MaxPositions)),
-		logits: floats(block * vocabChunk),
 		picked: floats(block),
 	}
-	if b.Grad {
+	if !b.Grad {
+		s.logits = floats(block * vocabChunk)
+	} else {
 		s.dNormed = floats(block * c.Dim)
 		s.dScores = floats(tile * pad(c.MaxPositions))
 		s.keys = floats(c.HeadDim * pad(c.MaxPositions))
