@@ -87,9 +87,11 @@ type Learner interface {
 	Step(ctx context.Context, o StepOptions) (StepResult, error)
 	// Weights gives the current weights for a sink. The tensors are read-only and valid until the next Step.
 	Weights(ctx context.Context) (Weights, error)
-	// Save writes everything that training from here depends on into the folder dir; Load reads it back, bit for bit.
-	Save(ctx context.Context, dir string) error
-	Load(ctx context.Context, dir string) error
+	// Save writes everything that training from here depends on into the folder dir, wholly or not at all, and with it the
+	// caller's state (JSON, opaque): weights and the position in the data commit together. Load reads both back, bit for
+	// bit; when it fails, nothing has changed.
+	Save(ctx context.Context, dir string, state []byte) error
+	Load(ctx context.Context, dir string) (state []byte, err error)
 	Capabilities() LearnerCapabilities
 	Close() error
 }

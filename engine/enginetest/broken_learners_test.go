@@ -148,17 +148,19 @@ var brokenLearners = map[string][]func(*subject){
 		}),
 	},
 	"Learner/SaveLoad": {
-		learning(func(_ engine.Learner, l *learner) { l.load = func(string) error { return nil } }),
+		learning(func(_ engine.Learner, l *learner) {
+			l.load = func(string) ([]byte, error) { return []byte(`{"step":2}`), nil }
+		}),
 		learning(func(inner engine.Learner, l *learner) { // gradients are left over from before
-			l.load = func(dir string) error {
-				err := inner.Load(background, dir)
+			l.load = func(dir string) ([]byte, error) {
+				state, err := inner.Load(background, dir)
 				leaveGradient(inner)
-				return err
+				return state, err
 			}
 		}),
 		learning(func(inner engine.Learner, l *learner) { // the version is not part of the checkpoint
 			loaded := false
-			l.load = func(dir string) error { loaded = true; return inner.Load(background, dir) }
+			l.load = func(dir string) ([]byte, error) { loaded = true; return inner.Load(background, dir) }
 			l.weights = func() (engine.Weights, error) {
 				w, err := inner.Weights(background)
 				if loaded {
@@ -167,16 +169,25 @@ var brokenLearners = map[string][]func(*subject){
 				return w, err
 			}
 		}),
+		learning(func(inner engine.Learner, l *learner) { // the caller's state is lost
+			l.load = func(dir string) ([]byte, error) {
+				_, err := inner.Load(background, dir)
+				return nil, err
+			}
+		}),
 	},
 	"Learner/BadLoad": {
 		learning(func(inner engine.Learner, l *learner) {
-			l.load = func(dir string) error { _ = inner.Load(background, dir); return nil }
+			l.load = func(dir string) ([]byte, error) {
+				state, _ := inner.Load(background, dir)
+				return state, nil
+			}
 		}),
 		learning(func(inner engine.Learner, l *learner) { // half loaded when it fails
-			l.load = func(dir string) error {
-				err := inner.Load(background, dir)
+			l.load = func(dir string) ([]byte, error) {
+				state, err := inner.Load(background, dir)
 				inner.(*enginetest.Toy).SetWeight("toy.value.weight", 0, 5)
-				return err
+				return state, err
 			}
 		}),
 	},
@@ -293,7 +304,7 @@ var brokenLearners = map[string][]func(*subject){
 			return p, err
 		}
 	}), learning(func(inner engine.Learner, l *learner) {
-		l.save = func(dir string) error { _ = inner.Save(background, dir); return nil }
+		l.save = func(dir string) error { _ = inner.Save(background, dir, nil); return nil }
 	})},
 	"Fault/LostMidPass": {passing(func(_ engine.Batch, _ engine.Want, p *pass) {
 		p.backward = func(inner engine.Pass, dLogp, dEntropy, dValue []float32) error {

@@ -94,7 +94,7 @@ type learner struct {
 	forward func(b engine.Batch, want engine.Want) (engine.Pass, error)
 	step    func(o engine.StepOptions) (engine.StepResult, error)
 	weights func() (engine.Weights, error)
-	load    func(dir string) error
+	load    func(dir string) ([]byte, error)
 	save    func(dir string) error
 	caps    func(*engine.LearnerCapabilities)
 }
@@ -120,16 +120,16 @@ func (l learner) Weights(ctx context.Context) (engine.Weights, error) {
 	return l.weights()
 }
 
-func (l learner) Load(ctx context.Context, dir string) error {
+func (l learner) Load(ctx context.Context, dir string) ([]byte, error) {
 	if l.load == nil {
 		return l.Learner.Load(ctx, dir)
 	}
 	return l.load(dir)
 }
 
-func (l learner) Save(ctx context.Context, dir string) error {
+func (l learner) Save(ctx context.Context, dir string, state []byte) error {
 	if l.save == nil {
-		return l.Learner.Save(ctx, dir)
+		return l.Learner.Save(ctx, dir, state)
 	}
 	return l.save(dir)
 }

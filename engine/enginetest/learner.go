@@ -253,10 +253,14 @@ func checkSaveLoad(c *checking) {
 	c.train(s)
 	c.train(s)
 	dir := filepath.Join(c.TempDir(), "checkpoint")
-	c.noError(s.Learner.Save(c.ctx, dir), "Save")
+	c.noError(s.Learner.Save(c.ctx, dir, []byte(`{"step":2}`)), "Save")
 	saved := c.weights(s)
 	c.train(fresh)
-	c.noError(fresh.Learner.Load(c.ctx, dir), "Load")
+	state, err := fresh.Learner.Load(c.ctx, dir)
+	c.noError(err, "Load")
+	if string(state) != `{"step":2}` {
+		c.Errorf("the caller's state came back as %q", state)
+	}
 	loaded := c.weights(fresh)
 	c.sameWeights("loaded", loaded, saved)
 	if loaded.Version != saved.Version || loaded.Parent != saved.Parent {
@@ -276,8 +280,10 @@ func checkBadLoad(c *checking) {
 	s := c.learner()
 	c.train(s)
 	before := c.weights(s)
-	c.wantError(s.Learner.Load(c.ctx, c.TempDir()), "Load of an empty folder")
-	c.wantError(s.Learner.Load(c.ctx, filepath.Join(c.TempDir(), "missing")), "Load of a missing folder")
+	_, err := s.Learner.Load(c.ctx, c.TempDir())
+	c.wantError(err, "Load of an empty folder")
+	_, err = s.Learner.Load(c.ctx, filepath.Join(c.TempDir(), "missing"))
+	c.wantError(err, "Load of a missing folder")
 	c.sameWeights("a failed Load", c.weights(s), before)
 	c.train(s)
 }

@@ -125,7 +125,13 @@ func (l *Toy) Weights(context.Context) (engine.Weights, error) {
 
 const toyFile = "toy.gob"
 
-func (l *Toy) Save(ctx context.Context, dir string) error {
+// toySaved is a checkpoint of a Toy.
+type toySaved struct {
+	Weights engine.Weights
+	State   []byte
+}
+
+func (l *Toy) Save(ctx context.Context, dir string, state []byte) error {
 	if err := l.ready("save"); err != nil {
 		return err
 	}
@@ -134,32 +140,32 @@ func (l *Toy) Save(ctx context.Context, dir string) error {
 		return err
 	}
 	var buffer bytes.Buffer
-	if err := errors.Join(gob.NewEncoder(&buffer).Encode(w), os.MkdirAll(dir, 0o755)); err != nil {
+	if err := errors.Join(gob.NewEncoder(&buffer).Encode(toySaved{w, state}), os.MkdirAll(dir, 0o755)); err != nil {
 		return fmt.Errorf("enginetest: saving the toy: %w", err)
 	}
 	return os.WriteFile(filepath.Join(dir, toyFile), buffer.Bytes(), 0o644)
 }
 
-func (l *Toy) Load(_ context.Context, dir string) error {
+func (l *Toy) Load(_ context.Context, dir string) ([]byte, error) {
 	if err := l.ready("load"); err != nil {
-		return err
+		return nil, err
 	}
 	data, err := os.ReadFile(filepath.Join(dir, toyFile))
 	if err != nil {
-		return fmt.Errorf("enginetest: loading the toy: %w", err)
+		return nil, fmt.Errorf("enginetest: loading the toy: %w", err)
 	}
-	var w engine.Weights
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&w); err != nil {
-		return fmt.Errorf("enginetest: loading the toy: %w", err)
+	var saved toySaved
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&saved); err != nil {
+		return nil, fmt.Errorf("enginetest: loading the toy: %w", err)
 	}
-	loaded, err := toyFrom(w, l.weights.vocab)
+	loaded, err := toyFrom(saved.Weights, l.weights.vocab)
 	if err != nil {
-		return fmt.Errorf("enginetest: loading the toy: %w", err)
+		return nil, fmt.Errorf("enginetest: loading the toy: %w", err)
 	}
 	l.weights = loaded
 	clear(l.dTable)
 	clear(l.dValue)
-	return nil
+	return saved.State, nil
 }
 
 // Gradient and SetWeight implement Probe.
