@@ -27,6 +27,23 @@ func TestSoftmaxAndGradient(t *testing.T) {
 	})
 }
 
+func TestSoftmaxOfNaNAndNothing(t *testing.T) {
+	onEveryPath(t, func(t *testing.T, _ *rand.Rand) {
+		p := make([]float32, 20)
+		p[18] = float32(math.NaN())
+		Softmax(p, 19, 1)
+		for i, v := range p[:19] {
+			if v == v {
+				t.Errorf("beside a NaN p[%d] = %v", i, v)
+			}
+		}
+		Softmax(p, 0, 1)
+		if i := diff(p, make([]float32, 20)); i >= 0 {
+			t.Errorf("with n = 0, p[%d] = %v", i, p[i])
+		}
+	})
+}
+
 func TestLogSumExpAndGradient(t *testing.T) {
 	onEveryPath(t, func(t *testing.T, r *rand.Rand) {
 		const n, target, temperature, dLogp, dEntropy = 37, 5, 1.3, 0.8, -0.4

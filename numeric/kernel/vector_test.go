@@ -90,9 +90,7 @@ var operators = []struct {
 		return results{}
 	}},
 	{"AdamW", 4, func(x [][]float32, s []float32) results {
-		for i, v := range x[2] {
-			x[2][i] = positive(v)
-		}
+		Mul(x[2], x[2]) // a second moment is not negative
 		AdamW{LR: 1e-3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-8, Decay: 0.1, GradScale: float64(s[0]), Step: 3}.Update(x[0], x[1], x[2], x[3])
 		return results{}
 	}},
