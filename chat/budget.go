@@ -14,7 +14,7 @@ import (
 
 const (
 	baseUnits     = 100_000_000 // for templates and short conversations: some hundred times what published ones take
-	unitsPerInput = 400         // for each byte of the messages and tools
+	unitsPerInput = 150         // for each byte of the messages and tools
 	unitsPerByte  = 8           // of text or list that a template makes
 	unitsPerItem  = 50          // of a list that a template makes
 	unitsPerToken = 20          // of a tag, each time it is executed

@@ -205,6 +205,23 @@ func TestTextFromOutsideStaysText(t *testing.T) {
 	}
 }
 
+// TestAnyTextFromOutsideStaysText: the same, for texts made of the worst parts.
+func TestAnyTextFromOutsideStaysText(t *testing.T) {
+	r := renderer(t, Builtin())
+	parts := append(append(BuiltinSpecials(), BuiltinMarkup()...), "<", "|", "<|", "im_end", "|>", ">", "</", "think", "\U000F0000", "\U000FFFFD",
+		"\U0010FFFD", "\n", " ", "a", "é", "\\udb80")
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 8).Draw(t, "text"), "")
+		o, err := r.Prompt(Conversation{Messages: []Message{{Role: User, Content: text}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := shown(o.IDs), "|<|im_start|>|user\n"+text+"|<|im_end|>|\n|<|im_start|>|assistant\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 // TestControlStringsCannotBeAssembled from the end of one message and the beginning of another.
 func TestControlStringsCannotBeAssembled(t *testing.T) {
 	tmpl, err := NewJinja("<|im_start|>{% for m in messages %}{{ m.content }}{% endfor %}<|im_end|>", JinjaOptions{})
