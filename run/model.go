@@ -1,0 +1,188 @@
+// A model as the user names it: a Hugging Face folder, opened and checked as a whole.
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"molt/chat"
+	"molt/engine"
+	"molt/engine/local"
+	"molt/numeric/model"
+	"molt/tokenizer"
+	"molt/weights"
+)
+
+// Model is an open model: weights, tokenizer, chat template.
+type Model struct {
+	Path     string
+	Config   weights.ModelConfig
+	EOS      []int32
+	Shape    model.Config
+	Weights  engine.Weights
+	Tok      *tokenizer.Tokenizer
+	Renderer *chat.Renderer // nil when the model has no chat template: it completes text and holds no conversation
+
+	texts weights.Model // tokenizer and template files, copied through on export
+}
+
+// OpenModel reads the folder at path, or says in one sentence why it is refused.
+func OpenModel(path string) (*Model, error) {
+	if path == "" {
+		return nil, &Problem{Code: CodeSetting, What: "no model", Fix: "name a Hugging Face model folder with --model.model_name_or_path"}
+	}
+	folder, err := weights.ReadFolder(path)
+	if err != nil {
+		return nil, &Problem{Code: CodeModel, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+	}
+	defer folder.Close()
+	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS, Shape: shapeOf(folder.Config)}
+	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate}
+	if err := m.readWeights(folder); err != nil {
+		return nil, &Problem{Code: CodeModel, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+	}
+	return m, m.readTexts(folder)
+}
+
+func (m *Model) readWeights(folder *weights.Folder) error {
+	var stored []weights.Tensor
+	for t, err := range folder.Tensors() {
+		if err != nil {
+			return err
+		}
+		stored = append(stored, t)
+		m.Weights.Tensors = append(m.Weights.Tensors, engine.Tensor(t))
+	}
+	m.Weights.Fingerprint = weights.Fingerprint(stored)
+	return nil
+}
+
+func (m *Model) readTexts(folder *weights.Folder) error {
+	if folder.Tokenizer == nil {
+		return &Problem{Code: CodeTokenizer, Where: filepath.Join(m.Path, "tokenizer.json"), What: "the model has no tokenizer", Fix: "add its tokenizer.json"}
+	}
+	tok, err := tokenizer.New(folder.Tokenizer)
+	if err != nil {
+		return &Problem{Code: CodeTokenizer, Where: filepath.Join(m.Path, "tokenizer.json"), What: err.Error(), Fix: "choose a model whose tokenizer is supported", Err: err}
+	}
+	m.Tok = tok
+	if folder.ChatTemplate == nil {
+		return nil
+	}
+	template, err := chat.NewJinja(string(folder.ChatTemplate), chat.JinjaOptions{BOS: token(tok, m.Config.BOS), EOS: m.eosText(tok)})
+	if err == nil {
+		m.Renderer, err = chat.NewRenderer(template, tok)
+	}
+	if err != nil {
+		return &Problem{Code: CodeTemplate, Where: m.Path, What: err.Error(), Fix: "mend chat_template.jinja, or choose another model", Err: err}
+	}
+	return nil
+}
+
+// needTemplate refuses a model that holds no conversation.
+func (m *Model) needTemplate() error {
+	if m.Renderer == nil {
+		return &Problem{Code: CodeTemplate, Where: m.Path, What: "the model has no chat template", Fix: "add a chat_template.jinja to the folder"}
+	}
+	if _, ok := m.Renderer.EndOfTurn(); !ok {
+		return &Problem{Code: CodeTemplate, Where: m.Path, What: "the chat template ends no turn with a control token, so a sampled turn has no end", Fix: "use a template that does, such as ChatML"}
+	}
+	return nil
+}
+
+func token(tok *tokenizer.Tokenizer, id *int32) string {
+	if id == nil {
+		return ""
+	}
+	return tok.Token(*id)
+}
+
+func (m *Model) eosText(tok *tokenizer.Tokenizer) string {
+	if len(m.EOS) == 0 {
+		return ""
+	}
+	return tok.Token(m.EOS[0])
+}
+
+// stops are the ids that end a turn.
+func (m *Model) stops() []int32 {
+	stops := slices.Clone(m.EOS)
+	if m.Renderer == nil {
+		return stops
+	}
+	if end, ok := m.Renderer.EndOfTurn(); ok && !slices.Contains(stops, end) {
+		stops = append(stops, end)
+	}
+	return stops
+}
+
+// export writes weights of this model's shape, with its tokenizer and template, as a Hugging Face folder.
+func (m *Model) export(dir string, w engine.Weights) error {
+	out := m.texts
+	out.Step = int64(w.Version)
+	for _, t := range w.Tensors {
+		out.Tensors = append(out.Tensors, weights.Tensor(t))
+	}
+	if _, err := weights.WriteFolder(dir, out); err != nil {
+		return &Problem{Code: CodeResource, Where: dir, What: "cannot write the model", Why: err.Error(), Fix: "make room or choose another folder; the same command resumes", Err: err}
+	}
+	return nil
+}
+
+// shapeOf translates config.json's words.
+func shapeOf(c weights.ModelConfig) model.Config {
+	return model.Config{
+		Vocab: c.VocabSize, Dim: c.HiddenSize, Layers: c.NumHiddenLayers, Heads: c.NumAttentionHeads, KVHeads: c.NumKeyValueHeads,
+		HeadDim: c.HeadDim, FFN: c.IntermediateSize, MaxPositions: c.MaxPositionEmbeddings, NormEps: float32(c.RMSNormEps), RopeTheta: c.RopeTheta,
+		Tied: c.TieWordEmbeddings, QKNorm: c.QKNorm(), QKVBias: c.AttentionBias, OBias: c.AttentionBias,
+	}
+}
+
+// engines are the embedded engine's parts over one model.
+type engines struct {
+	generator *local.Generator
+	learner   *local.Learner
+	reference *local.Learner // frozen; nil without KL
+}
+
+// engineConfig sizes the engine for sequences of at most maxLen tokens.
+func engineConfig(threads, running, cacheMiB, microTokens, maxLen int, shape model.Config) local.Config {
+	c := local.Default()
+	c.Threads = threads
+	c.BatchTokens = max(microTokens, shape.MaxPositions)
+	if running > 0 {
+		c.Running = running
+		c.StepTokens = max(c.StepTokens, running)
+	}
+	if cacheMiB > 0 {
+		least := shape.MaxPositions/model.PageTokens + 2
+		c.Pages = max(int(int64(cacheMiB)<<20/model.KVBytes(shape, 1)), least)
+	}
+	return c
+}
+
+func (e *engines) close() error {
+	var errs []error
+	if e.generator != nil {
+		errs = append(errs, e.generator.Close())
+	}
+	if e.learner != nil {
+		errs = append(errs, e.learner.Close())
+	}
+	if e.reference != nil {
+		errs = append(errs, e.reference.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// bounded lowers the longest sequence of a shape: the engine reserves memory for it.
+func bounded(shape model.Config, maxLen int) (model.Config, error) {
+	if maxLen > shape.MaxPositions {
+		return shape, &Problem{Code: CodeSetting, What: fmt.Sprintf("rollout.max_len is %d and the model sees at most %d tokens", maxLen, shape.MaxPositions), Fix: "lower rollout.max_len"}
+	}
+	shape.MaxPositions = maxLen
+	return shape, nil
+}
