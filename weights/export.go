@@ -1,0 +1,102 @@
+// Writing a model as a Hugging Face folder.
+
+package weights
+
+import (
+	"encoding/json/v2"
+	"fmt"
+	"slices"
+)
+
+// Model is what WriteFolder writes. Byte slices are copied through unread; nil ones are left out.
+type Model struct {
+	Config          ModelConfig
+	EOS             []int32 // generation_config.json; empty leaves it out
+	Step            int64   // optimizer step that made the weights, for the manifest
+	Tensors         []Tensor
+	Tokenizer       []byte // tokenizer.json
+	TokenizerConfig []byte // tokenizer_config.json
+	ChatTemplate    []byte // chat_template.jinja
+}
+
+// WriteFolder writes m to dir, which must not exist or be empty. It is there completely or not at all. The tensors must
+// be those that the configuration calls for, and finite.
+func WriteFolder(dir string, m Model) (Manifest, error) { return writeFolder(osDisk{}, dir, m) }
+
+func writeFolder(d disk, dir string, m Model) (Manifest, error) {
+	if err := m.check(); err != nil {
+		return Manifest{}, fmt.Errorf("weights: write %s: %w", dir, err)
+	}
+	manifest, err := writeDir(d, dir, m.Step, m.fill)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("weights: write %s: %w", dir, err)
+	}
+	return manifest, nil
+}
+
+func (m Model) check() error {
+	if err := m.Config.validate(); err != nil {
+		return fmt.Errorf("config.json: %w", err)
+	}
+	have := make(map[string][]int, len(m.Tensors))
+	for _, t := range m.Tensors {
+		have[t.Name] = t.Shape
+	}
+	specs := m.Config.Tensors()
+	for _, s := range specs {
+		shape, ok := have[s.Name]
+		if !ok {
+			return fmt.Errorf("tensor %q is missing, which the configuration calls for", s.Name)
+		}
+		if !slices.Equal(shape, s.Shape) {
+			return fmt.Errorf("tensor %q: has shape %v but the configuration calls for %v", s.Name, shape, s.Shape)
+		}
+		delete(have, s.Name)
+	}
+	for name := range have {
+		return fmt.Errorf("tensor %q is not part of a %s of this configuration", name, m.Config.Architecture)
+	}
+	if m.Tokenizer == nil {
+		return nil
+	}
+	id, token, err := topID(m.Tokenizer)
+	if err != nil {
+		return fmt.Errorf("tokenizer.json: %w", err)
+	}
+	if id >= int64(m.Config.VocabSize) {
+		return fmt.Errorf("tokenizer.json: token %q has id %d but the embedding has only %d rows", token, id, m.Config.VocabSize)
+	}
+	return nil
+}
+
+func (m Model) fill(w *draft) error {
+	config, err := marshalConfig(m.Config)
+	if err != nil {
+		return err
+	}
+	var generation []byte
+	if len(m.EOS) > 0 {
+		generation, err = json.Marshal(struct {
+			BOS *int32  `json:"bos_token_id,omitzero"`
+			EOS []int32 `json:"eos_token_id"`
+		}{m.Config.BOS, m.EOS})
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{"config.json", config},
+		{"generation_config.json", generation},
+		{"tokenizer.json", m.Tokenizer},
+		{"tokenizer_config.json", m.TokenizerConfig},
+		{"chat_template.jinja", m.ChatTemplate},
+	} {
+		if err := w.bytes(f.name, f.data); err != nil {
+			return err
+		}
+	}
+	return w.tensors(singleName, m.Tensors)
+}

@@ -1,0 +1,244 @@
+// A model in a Hugging Face folder: config.json, safetensors in one file or in shards, and what the tokenizer and the
+// chat template rooms read. ReadFolder checks that all of it belongs together before anything is used.
+
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+)
+
+const (
+	singleName = "model.safetensors"
+	indexName  = "model.safetensors.index.json"
+
+	maxTokenizer = 256 << 20 // bytes
+	maxSmallFile = 16 << 20  // bytes
+)
+
+// Folder is an open model. Reading is safe for concurrent use; Close is not.
+type Folder struct {
+	Config          ModelConfig
+	EOS             []int32   // what ends a generation: generation_config.json's list, else config.json's
+	Tokenizer       []byte    // tokenizer.json; nil when absent
+	TokenizerConfig []byte    // tokenizer_config.json; nil when absent
+	ChatTemplate    []byte    // chat_template.jinja, else tokenizer_config.json's default one; nil when there is none
+	Manifest        *Manifest // nil when the folder was not written here
+
+	dir   string
+	files []*File
+	in    map[string]*File // tensor → its file
+}
+
+// ReadFolder opens and checks the model in dir. When the folder has a manifest, every file must match it. Values are
+// checked when they are read: all of them must be finite.
+func ReadFolder(dir string) (*Folder, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("weights: read %s: %w", dir, cause(err))
+	}
+	defer root.Close()
+	f := &Folder{dir: dir, in: make(map[string]*File)}
+	if err := f.read(root); err != nil {
+		return nil, fmt.Errorf("weights: read %s: %w", dir, errors.Join(err, f.Close()))
+	}
+	return f, nil
+}
+
+func (f *Folder) read(root *os.Root) (err error) {
+	if f.Manifest, err = readManifest(root); err != nil {
+		return err
+	}
+	config, err := f.text(root, "config.json", maxSmallFile)
+	if err != nil {
+		return err
+	}
+	if config == nil {
+		return errors.New("config.json is missing; this is not a Hugging Face model folder")
+	}
+	if f.Config, err = parseConfig(config); err != nil {
+		return fmt.Errorf("config.json: %w", err)
+	}
+	if err := f.readTexts(root); err != nil {
+		return err
+	}
+	if err := f.openTensors(root); err != nil {
+		return err
+	}
+	return f.checkTensors()
+}
+
+// text reads and verifies a file, nil when it is absent.
+func (f *Folder) text(root *os.Root, name string, limit int64) ([]byte, error) {
+	data, err := readSmall(root, name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, listed := f.listed(name); listed {
+			return nil, fmt.Errorf("%s: missing, although %s lists it", name, manifestName)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, f.Manifest.verify(name, data)
+}
+
+func (f *Folder) listed(name string) (FileDigest, bool) {
+	if f.Manifest == nil {
+		return FileDigest{}, false
+	}
+	return f.Manifest.file(name)
+}
+
+// openTensors opens model.safetensors or the shards that the index names.
+func (f *Folder) openTensors(root *os.Root) error {
+	index, err := f.text(root, indexName, maxManifest)
+	if err != nil {
+		return err
+	}
+	_, errSingle := root.Stat(singleName)
+	single := !errors.Is(errSingle, fs.ErrNotExist)
+	switch {
+	case index == nil && !single:
+		return fmt.Errorf("%s is missing (and there is no %s)", singleName, indexName)
+	case index != nil && single:
+		return fmt.Errorf("%s and %s both exist; delete the one that is not meant", singleName, indexName)
+	case index == nil:
+		return f.openShard(root, singleName, nil)
+	}
+	shards, err := parseIndex(index)
+	if err != nil {
+		return fmt.Errorf("%s: %w", indexName, err)
+	}
+	for _, s := range shards {
+		if err := f.openShard(root, s.file, s.tensors); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openShard opens one file. With an index, it must hold exactly the tensors that the index places in it.
+func (f *Folder) openShard(root *os.Root, name string, want []string) error {
+	file, err := openIn(root, name)
+	if err != nil {
+		return err
+	}
+	f.files = append(f.files, file)
+	if err := f.Manifest.verify(name, file.bytes); err != nil {
+		return err
+	}
+	placed := make(map[string]bool, len(want))
+	for _, tensor := range want {
+		placed[tensor] = true
+		if _, ok := file.Shape(tensor); !ok {
+			return fmt.Errorf("%s: places tensor %q in %s, which does not hold it", indexName, tensor, name)
+		}
+	}
+	for _, tensor := range file.Names() {
+		if want != nil && !placed[tensor] {
+			return fmt.Errorf("%s: holds tensor %q, which %s does not place there", name, tensor, indexName)
+		}
+		f.in[tensor] = file
+	}
+	return nil
+}
+
+// checkTensors compares the tensors that are there with those that the configuration calls for.
+func (f *Folder) checkTensors() error {
+	specs := f.Config.Tensors()
+	wanted := make(map[string]bool, len(specs))
+	for _, s := range specs {
+		wanted[s.Name] = true
+		file, ok := f.in[s.Name]
+		if !ok {
+			return fmt.Errorf("%s: tensor %q is missing, which config.json calls for", f.where(), s.Name)
+		}
+		if shape, _ := file.Shape(s.Name); !slices.Equal(shape, s.Shape) {
+			return fmt.Errorf("%s: tensor %q: has shape %v but config.json calls for %v", file.name, s.Name, shape, s.Shape)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.in)) {
+		if wanted[name] || derived(name) {
+			continue
+		}
+		if name == headName {
+			if err := f.checkTied(); err != nil {
+				return err
+			}
+			continue
+		}
+		return fmt.Errorf("%s: tensor %q is not part of a %s of this configuration", f.in[name].name, name, f.Config.Architecture)
+	}
+	return nil
+}
+
+// derived names a buffer of old Llama checkpoints that follows from rope_theta.
+func derived(name string) bool { return strings.HasSuffix(name, ".self_attn.rotary_emb.inv_freq") }
+
+// checkTied: a head that is stored although it is tied must be the embedding.
+func (f *Folder) checkTied() error {
+	contradiction := fmt.Errorf("%s: tensor %q differs from the embedding although config.json has tie_word_embeddings true", f.where(), headName)
+	head, err := f.in[headName].Tensor(headName)
+	if err != nil {
+		return err
+	}
+	embedding, err := f.in[embeddingName].Tensor(embeddingName)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(head.Shape, embedding.Shape) {
+		return contradiction
+	}
+	for i := range head.Data {
+		if math.Float32bits(head.Data[i]) != math.Float32bits(embedding.Data[i]) {
+			return contradiction
+		}
+	}
+	return nil
+}
+
+func (f *Folder) where() string {
+	if len(f.files) == 1 {
+		return f.files[0].name
+	}
+	return indexName
+}
+
+// Read copies the values of a tensor of Config.Tensors into dst, which must have its length.
+func (f *Folder) Read(name string, dst []float32) error {
+	file, ok := f.in[name]
+	if !ok {
+		return fmt.Errorf("weights: read %s: tensor %q is not in the folder", f.dir, name)
+	}
+	return file.Read(name, dst)
+}
+
+// Tensors reads the tensors of Config.Tensors in their order, each into memory of its own. It ends at the first error.
+func (f *Folder) Tensors() iter.Seq2[Tensor, error] {
+	return func(yield func(Tensor, error) bool) {
+		for _, s := range f.Config.Tensors() {
+			t, err := f.in[s.Name].Tensor(s.Name)
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Close gives the mappings back.
+func (f *Folder) Close() error {
+	var errs []error
+	for _, file := range f.files {
+		errs = append(errs, file.Close())
+	}
+	f.files = nil
+	return errors.Join(errs...)
+}

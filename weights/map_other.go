@@ -1,0 +1,14 @@
+//go:build !linux
+
+package weights
+
+import (
+	"io"
+	"os"
+)
+
+// mapFile reads a whole file into memory.
+func mapFile(f *os.File) (data []byte, unmap func() error, err error) {
+	data, err = io.ReadAll(f)
+	return data, func() error { return nil }, err
+}
