@@ -6,9 +6,21 @@
 //   - takes: destination first, then sources, then sizes; row-major slices; every size explicit.
 //   - gives: results that depend on the arguments alone: not on the path, the thread count or the partition of the work.
 //   - must not know: what a model, a token or an optimizer step is.
-//   - start reading at: gemm.go, then path.go.
+//   - start reading at: gemm.go, then softmax.go and rmsnorm.go, then gen/kernels.go for how the assembly is made.
 //
-// Legend: M rows (tokens), N output features, K the dimension that is summed over.
+// Legend: M rows (tokens), N output features, K the dimension that is summed over; hd the head dimension.
+//
+// # What there is
+//
+//   - products: [Gemm], [Pool.Gemm]; operands [B], [Packed], [RowMajor]; [Pack], [PackT], [PackColumn], [PackedLen].
+//   - elements: [Add], [Sub], [Mul], [Scale], [Axpy], [Exp], [Log].
+//   - reductions: [Dot], [Max], [SumSquares].
+//   - blocks: [RMSNorm], [Rope], [SwiGLU], [Softmax], each with a Backward; [LogSumExp] over chunks of logits with
+//     [LogSumExpBackward]; [AdamW].
+//   - machinery: [Pool] and [Task], [Arena], [Path], [Paths], [SetPath].
+//
+// Gradients of inputs that others share (RMSNorm's dx, dw) are added to; those of inputs with one consumer (SwiGLU, Softmax,
+// Rope, the logits) replace what was there. Each function says which.
 //
 // # The bitwise law
 //
@@ -16,10 +28,12 @@
 // each: acc = fma(a[m,k], b[k,n], acc). A reduction along a row has 16 lanes: lane l takes the elements i with
 // i mod 16 = l in ascending order, then lanes fold pairwise at distances 8, 4, 2, 1. Division and square root are IEEE,
 // exp is one polynomial. Everything else rounds after each multiplication and each addition. So work may be split over
-// outputs, never over a sum.
+// outputs, never over a sum. Plain code writes float32(x*y) + z, because a compiler may fuse x*y + z.
 //
 // A slice that is too short or of the wrong length is the caller's mistake and panics with the sizes; NaN and infinities
 // are data and flow through as IEEE says. Destinations may not overlap sources except where a function says so.
+//
+// The environment variable MOLT_KERNEL (plain, avx2, avx512) chooses a path; otherwise it is the fastest of the machine.
 package kernel
 
 //go:generate go run ./gen

@@ -61,7 +61,9 @@ func TestLog(t *testing.T) {
 		}
 	}
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	for _, c := range []struct{ x, want float32 }{{1, 0}, {0, -inf}, {negZero, -inf}, {inf, inf}, {-1, nan}, {-inf, nan}, {nan, nan}} {
+	for _, c := range []struct{ x, want float32 }{
+		{1, 0}, {0, -inf}, {negZero, -inf}, {inf, inf}, {-1, nan}, {-inf, nan}, {nan, nan},
+	} {
 		if got := Log(c.x); got != c.want && (got == got || c.want == c.want) {
 			t.Errorf("log(%v) = %v, want %v", c.x, got, c.want)
 		}

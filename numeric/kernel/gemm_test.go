@@ -156,7 +156,8 @@ func TestGemmCutsChangeNoBit(t *testing.T) {
 		draw := func(name string, high int) int { return rapid.IntRange(1, high).Draw(t, name) }
 		p := randomProduct(r, draw("m", 30), draw("n", 80), draw("k", 40), 0)
 		whole := p.run(Gemm)
-		m, n, k := rapid.IntRange(0, p.m).Draw(t, "row"), rapid.IntRange(0, p.n/16).Draw(t, "panel"), rapid.IntRange(1, p.k).Draw(t, "depth")
+		m, n := rapid.IntRange(0, p.m).Draw(t, "row"), rapid.IntRange(0, p.n/16).Draw(t, "panel")
+		k := rapid.IntRange(1, p.k).Draw(t, "depth")
 
 		parts := product{c: slices.Clone(p.c)}
 		for _, rows := range [][2]int{{0, m}, {m, p.m}} {
@@ -187,7 +188,10 @@ func TestPoolGemmChangesNoBit(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for threads := 1; threads <= 4; threads++ {
 		pool := NewPool(threads)
-		for _, s := range [][3]int{{1, 1, 1}, {200, 50, 40}, {64, 700, 30}, {3, 3000, 100}, {500, 17, 90}, {1, 8000, 40}, {0, 5, 5}, {5, 0, 5}, {5, 5, 0}} {
+		for _, s := range [][3]int{
+			{1, 1, 1}, {200, 50, 40}, {64, 700, 30}, {3, 3000, 100}, {500, 17, 90}, {1, 8000, 40},
+			{0, 5, 5}, {5, 0, 5}, {5, 5, 0},
+		} {
 			p := randomProduct(r, s[0], s[1], s[2], 0)
 			got, want := p.run(pool.Gemm), p.run(Gemm)
 			if i := diff(got, want); i >= 0 {

@@ -23,7 +23,9 @@ func TestPackedElements(t *testing.T) {
 }
 
 // packedMatches packs a random matrix and looks every element up in its panel, the padding included.
-func packedMatches(t *testing.T, name string, k, n, ld int, r *rand.Rand, pack func(dst, w []float32, ld, k, n int), at func(w []float32, ld, k, n int) float32) {
+func packedMatches(t *testing.T, name string, k, n, ld int, r *rand.Rand,
+	pack func(dst, w []float32, ld, k, n int), at func(w []float32, ld, k, n int) float32,
+) {
 	t.Helper()
 	w := random(r, max(k, n)*ld)
 	size := PackedLen(k, n)

@@ -10,8 +10,8 @@ import (
 // AVX-512 and two in AVX2, and printed for both.
 //
 // Code is recorded in sections: straight-line code, or a loop over the elements of the slices whose last, partial step
-// runs masked. Within a section a value may be used any number of times; acc and keep carry values from one section
-// to a later one.
+// runs masked. Within a section a value may be used any number of times; acc, folded and hold carry values from one
+// section to a later one.
 type kernel struct {
 	*listing
 	params []param
@@ -90,7 +90,7 @@ func (k *kernel) memory(source string) *value {
 	return k.scalar[source]
 }
 
-// acc is 16 lanes that start at x and that sections update with set.
+// acc is 16 lanes that start at x and that sections accumulate to.
 func (k *kernel) acc(x *value) *value {
 	v := &value{regs: k.take(k.parts())}
 	for _, r := range v.regs {
