@@ -6,7 +6,6 @@ package tokenizer
 import "unicode/utf8"
 
 type bpe struct {
-	pieces       []string
 	ids          map[string]int32
 	merges       map[uint64]merge // left<<32 | right →
 	small        [512]int32       // id of the piece that is one character below U+0200, -1 for none

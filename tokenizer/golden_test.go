@@ -7,7 +7,6 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"flag"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -252,7 +251,7 @@ func row(t testing.TB, data jsontext.Value, outs ...any) {
 	var values []jsontext.Value
 	parse(t, data, &values)
 	if len(values) != len(outs) {
-		t.Fatal(fmt.Sprintf("row of %d, want %d: %s", len(values), len(outs), data))
+		t.Fatalf("row of %d, want %d: %s", len(values), len(outs), data)
 	}
 	for i, v := range values {
 		parse(t, v, outs[i])

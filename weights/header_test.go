@@ -5,6 +5,7 @@ package weights
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -121,7 +122,7 @@ func sample(t testing.TB) ([]byte, []Tensor) {
 		{"a", []int{2, 3}, []float32{0, -1, 1.5, 1e-40, 3e38, -0.25}},
 		{"empty", []int{0, 4}, nil},
 		{"scalar", nil, []float32{7}},
-		{"ünï", []int{1}, []float32{-0.0}},
+		{"ünï", []int{1}, []float32{float32(math.Copysign(0, -1))}},
 	}
 	path := filepath.Join(t.TempDir(), "s.safetensors")
 	digests, err := WriteSafetensors(path, tensors)
