@@ -25,6 +25,9 @@ var options = json.JoinOptions(
 	)),
 )
 
+// Encode gives v as JSON in the spelling of events.jsonl and rollouts.jsonl.
+func Encode(v any) ([]byte, error) { return json.Marshal(v, options) }
+
 type float interface{ float32 | float64 }
 
 func writeNumber[F float](enc *jsontext.Encoder, v F) error {

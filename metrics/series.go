@@ -84,13 +84,13 @@ var StepSeries = []Series{
 func EvalSeries(name string, temperature float64) []Series {
 	is := func(e EvalDone) bool { return e.Name == name && e.Temperature == temperature }
 	prefix := "eval." + name + "." + Decoding(temperature)
-	title := name + ", " + Decoding(temperature)
+	title := name + ", " + decodingWords(temperature)
 	return []Series{
 		eval(prefix+".pass_at_1", title, "share", "mean score over the prompts of "+name,
 			func(e EvalDone) (float64, bool) { return e.PassAt1, is(e) }),
-		eval(prefix+".pass_at_k", title+", best of k", "share", "share of the prompts of "+name+" that some sample solved",
+		eval(prefix+".pass_at_k", "Best of k, "+title, "share", "share of the prompts of "+name+" that some sample solved",
 			func(e EvalDone) (float64, bool) { return e.PassAtK, is(e) && e.Samples > 1 }),
-		eval(prefix+".turns", title+", turns", "per rollout", "calls of the policy in a rollout",
+		eval(prefix+".turns", "Turns, "+title, "per rollout", "calls of the policy in a rollout",
 			func(e EvalDone) (float64, bool) { return e.Turns.Mean, is(e) && e.Turns.N > 0 }),
 	}
 }
