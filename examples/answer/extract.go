@@ -11,6 +11,7 @@ package answer
 import (
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // Correct reports whether the reply's answer is the label's. An empty answer is never correct.
@@ -112,16 +113,11 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ')'
 }
 
-// normal drops what does not matter: blanks and dollar signs around, a period behind, and how a number is written.
+// normal drops what does not matter: blanks and dollar signs around, periods behind, and how a number is written.
 func normal(answer string) string {
-	answer = strings.TrimSpace(answer)
-	answer = strings.TrimSpace(strings.TrimSuffix(answer, "."))
-	for strings.HasPrefix(answer, "$") || strings.HasPrefix(answer, `\$`) {
-		answer = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(answer, `\`), "$"))
-	}
-	for strings.HasSuffix(answer, "$") {
-		answer = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(answer, "$"), `\`))
-	}
+	around := func(r rune) bool { return unicode.IsSpace(r) || r == '$' || r == '\\' } // \$ is how LaTeX writes a dollar
+	answer = strings.TrimLeftFunc(answer, around)
+	answer = strings.TrimRightFunc(answer, func(r rune) bool { return around(r) || r == '.' })
 	if d, ok := decimal(answer); ok {
 		return d
 	}
