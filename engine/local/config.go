@@ -1,0 +1,94 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+
+	"molt/numeric/model"
+)
+
+// Config says how the embedded engine uses its machine and how it optimises. Nothing but Adam changes a bit of the result.
+type Config struct {
+	// Threads that compute, for the generator and for the learner each, the caller's included. 0 takes all cores.
+	Threads int
+	// Pages of KV, model.PageTokens tokens each. More keep more prefixes and let more requests run together; fewer make
+	// requests wait, and be computed again. 0 takes enough for Running requests of full length, up to 256 MiB.
+	Pages int
+	// StepTokens is the most tokens that one step of the generator runs: one for each request that decodes, and prompts
+	// with what is left. More read prompts faster and delay the others longer. At least Running.
+	StepTokens int
+	// Running is the most requests that run together.
+	Running int
+	// BatchTokens is the most tokens in one Forward of the learner; memory for activations grows with it. 0 takes 4096, or
+	// the longest sequence if that is more.
+	BatchTokens int
+	// Adam configures the optimizer; the learning rate comes with each step.
+	Adam Adam
+}
+
+// Adam is AdamW with bias correction and decoupled decay (Loshchilov and Hutter 2019).
+type Adam struct {
+	Beta1, Beta2 float64 // decay of the first and second moment, [0, 1)
+	Eps          float64 // added to the root of the second moment, > 0
+	Decay        float64 // decoupled weight decay of matrices, >= 0; norms and biases never decay
+}
+
+// Default is a configuration for models that train on one machine.
+func Default() Config {
+	return Config{
+		StepTokens: 512,
+		Running:    256,
+		Adam:       Adam{Beta1: 0.9, Beta2: 0.95, Eps: 1e-8},
+	}
+}
+
+const (
+	defaultPageBytes   = 256 << 20
+	defaultBatchTokens = 4096
+)
+
+// resolve fills in what 0 leaves to the engine.
+func (c Config) resolve(m model.Config) Config {
+	if c.Threads == 0 {
+		c.Threads = runtime.GOMAXPROCS(0)
+	}
+	if c.Pages == 0 {
+		affordable := int(defaultPageBytes / max(model.KVBytes(m, 1), 1))
+		c.Pages = max(min(c.Running*pagesFor(m.MaxPositions), affordable), leastPages(m))
+	}
+	if c.BatchTokens == 0 {
+		c.BatchTokens = max(defaultBatchTokens, m.MaxPositions)
+	}
+	return c
+}
+
+// leastPages lets the longest request run alone: its own pages, and one whose beginning it copies.
+func leastPages(m model.Config) int { return pagesFor(m.MaxPositions) + 1 }
+
+func pagesFor(tokens int) int { return (tokens + model.PageTokens - 1) / model.PageTokens }
+
+// Validate reports everything that is wrong with c for models of this shape, naming each field.
+func (c Config) Validate(m model.Config) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	c = c.resolve(m)
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("local: "+format, args...))
+		}
+	}
+	check(c.Threads >= 1 && c.Threads <= 1024, "Threads is %d; it must be between 1 and 1024, or 0 for all cores", c.Threads)
+	check(c.Pages >= leastPages(m) && c.Pages <= math.MaxInt32, "Pages is %d; a request of %d tokens needs %d", c.Pages, m.MaxPositions, leastPages(m))
+	check(c.Running >= 1, "Running is %d; it must be at least 1", c.Running)
+	check(c.StepTokens >= c.Running, "StepTokens is %d; it must be at least Running, %d", c.StepTokens, c.Running)
+	check(c.BatchTokens >= m.MaxPositions, "BatchTokens is %d; the longest sequence has %d", c.BatchTokens, m.MaxPositions)
+	check(c.Adam.Beta1 >= 0 && c.Adam.Beta1 < 1, "Adam.Beta1 is %g; it must be at least 0 and below 1", c.Adam.Beta1)
+	check(c.Adam.Beta2 >= 0 && c.Adam.Beta2 < 1, "Adam.Beta2 is %g; it must be at least 0 and below 1", c.Adam.Beta2)
+	check(c.Adam.Eps > 0 && c.Adam.Eps < 1, "Adam.Eps is %g; it must be above 0 and below 1", c.Adam.Eps)
+	check(c.Adam.Decay >= 0 && c.Adam.Decay < 1, "Adam.Decay is %g; it must be at least 0 and below 1", c.Adam.Decay)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,187 @@
+// Weights on their way in and out: Hugging Face folders, fresh weights, and what crosses the contracts, always by name
+// and shape, every tensor exactly once.
+
+package local
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"molt/engine"
+	"molt/numeric/kernel"
+	"molt/numeric/model"
+	"molt/weights"
+)
+
+// Shape is the decoder that a Hugging Face configuration describes. Callers may lower MaxPositions to save memory.
+func Shape(c weights.ModelConfig) (model.Config, error) {
+	shape := model.Config{
+		Vocab:        c.VocabSize,
+		Dim:          c.HiddenSize,
+		Layers:       c.NumHiddenLayers,
+		Heads:        c.NumAttentionHeads,
+		KVHeads:      c.NumKeyValueHeads,
+		HeadDim:      c.HeadDim,
+		FFN:          c.IntermediateSize,
+		MaxPositions: c.MaxPositionEmbeddings,
+		NormEps:      float32(c.RMSNormEps),
+		RopeTheta:    c.RopeTheta,
+		Tied:         c.TieWordEmbeddings,
+		QKNorm:       c.QKNorm(),
+		QKVBias:      c.AttentionBias,
+		OBias:        c.AttentionBias,
+	}
+	if err := shape.Validate(); err != nil {
+		return model.Config{}, fmt.Errorf("local: this %s cannot be run: %w", c.Architecture, err)
+	}
+	return shape, nil
+}
+
+// Read reads a model from an open folder, as version 0.
+func Read(f *weights.Folder) (model.Config, engine.Weights, error) {
+	shape, err := Shape(f.Config)
+	if err != nil {
+		return model.Config{}, engine.Weights{}, err
+	}
+	var w engine.Weights
+	for t, err := range f.Tensors() {
+		if err != nil {
+			return model.Config{}, engine.Weights{}, err
+		}
+		w.Tensors = append(w.Tensors, engine.Tensor(t))
+	}
+	w.Fingerprint = fingerprint(w.Tensors)
+	return shape, w, nil
+}
+
+// Init draws fresh weights from seed, as version 0.
+func Init(shape model.Config, seed uint64) (engine.Weights, error) {
+	m, err := model.New(shape)
+	if err != nil {
+		return engine.Weights{}, err
+	}
+	defer m.Free()
+	m.Init(seed)
+	w := engine.Weights{Tensors: tensors(m.Params())}
+	for i := range w.Tensors {
+		w.Tensors[i].Data = slices.Clone(w.Tensors[i].Data)
+	}
+	w.Fingerprint = fingerprint(w.Tensors)
+	return w, nil
+}
+
+// Export prepares weights for a Hugging Face folder. The caller adds the tokenizer's files and the ids that end a
+// generation. The tensors' data is shared with w.
+func Export(shape model.Config, w engine.Weights) (weights.Model, error) {
+	switch {
+	case shape.QKVBias != shape.OBias:
+		return weights.Model{}, errors.New("local: export: biases on some attention projections only; config.json knows all or none")
+	case shape.ValueHead:
+		return weights.Model{}, errors.New("local: export: a value head has no place in a causal language model's folder")
+	}
+	m := weights.Model{Step: int64(w.Version), Config: weights.ModelConfig{
+		Architecture:          weights.Llama,
+		HiddenSize:            shape.Dim,
+		IntermediateSize:      shape.FFN,
+		NumHiddenLayers:       shape.Layers,
+		NumAttentionHeads:     shape.Heads,
+		NumKeyValueHeads:      shape.KVHeads,
+		HeadDim:               shape.HeadDim,
+		VocabSize:             shape.Vocab,
+		MaxPositionEmbeddings: shape.MaxPositions,
+		RMSNormEps:            decimal(shape.NormEps),
+		RopeTheta:             shape.RopeTheta,
+		TieWordEmbeddings:     shape.Tied,
+		AttentionBias:         shape.QKVBias,
+	}}
+	if shape.QKNorm {
+		m.Config.Architecture = weights.Qwen3
+	}
+	for _, t := range w.Tensors {
+		m.Tensors = append(m.Tensors, weights.Tensor(t))
+	}
+	return m, nil
+}
+
+// decimal is the float64 that people would write for x: 1e-6, not the 9.999999974752427e-07 that float32 holds.
+func decimal(x float32) float64 {
+	var d float64
+	fmt.Sscan(fmt.Sprint(x), &d)
+	return d
+}
+
+// checkWeights reports everything about w that keeps it from being the weights of a model with these parameters.
+func checkWeights(params []model.Param, w engine.Weights) error {
+	given := map[string]engine.Tensor{}
+	var errs []error
+	for _, t := range w.Tensors {
+		if _, twice := given[t.Name]; twice {
+			errs = append(errs, fmt.Errorf("tensor %q comes twice", t.Name))
+		}
+		given[t.Name] = t
+	}
+	for _, p := range params {
+		t, ok := given[p.Name]
+		delete(given, p.Name)
+		switch {
+		case !ok:
+			errs = append(errs, fmt.Errorf("tensor %q is missing", p.Name))
+		case !slices.Equal(t.Shape, p.Shape) || len(t.Data) != len(p.Data):
+			errs = append(errs, fmt.Errorf("tensor %q has shape %v and %d numbers; the model wants %v", p.Name, t.Shape, len(t.Data), p.Shape))
+		}
+	}
+	for _, t := range w.Tensors {
+		if _, unknown := given[t.Name]; unknown {
+			errs = append(errs, fmt.Errorf("tensor %q is not part of the model", t.Name))
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	if f := fingerprint(w.Tensors); f != w.Fingerprint {
+		return fmt.Errorf("the fingerprint says %q, the bytes %q", w.Fingerprint, f)
+	}
+	return finite(w.Tensors)
+}
+
+// finite reports the first number that is none.
+func finite(tensors []engine.Tensor) error {
+	for _, t := range tensors {
+		for i, x := range t.Data {
+			if x-x != 0 {
+				return fmt.Errorf("tensor %q has %v at %d", t.Name, x, i)
+			}
+		}
+	}
+	return nil
+}
+
+// setWeights copies checked weights into m.
+func setWeights(m *model.Model, w engine.Weights, pool *kernel.Pool) {
+	given := map[string][]float32{}
+	for _, t := range w.Tensors {
+		given[t.Name] = t.Data
+	}
+	for _, p := range m.Params() {
+		copy(p.Data, given[p.Name])
+	}
+	m.Refresh(pool)
+}
+
+// tensors views parameters as what crosses the contracts. The data stays the model's.
+func tensors(params []model.Param) []engine.Tensor {
+	ts := make([]engine.Tensor, len(params))
+	for i, p := range params {
+		ts[i] = engine.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data}
+	}
+	return ts
+}
+
+func fingerprint(tensors []engine.Tensor) string {
+	ts := make([]weights.Tensor, len(tensors))
+	for i, t := range tensors {
+		ts[i] = weights.Tensor(t)
+	}
+	return weights.Fingerprint(ts)
+}
