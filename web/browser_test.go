@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -53,8 +54,12 @@ func startBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	profile, err := os.MkdirTemp("", "molt-chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
-		"--disable-component-update", "--disable-default-apps", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
+		"--disable-component-update", "--disable-default-apps", "--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{theirsIn, theirsOut}
 	if err := cmd.Start(); err != nil {
 		t.Skipf("Chromium does not start: %v", err)
@@ -73,6 +78,9 @@ func startBrowser(t *testing.T) *browser {
 		}
 		oursOut.Close()
 		oursIn.Close()
+		if err := os.RemoveAll(profile); err != nil {
+			t.Logf("a helper process of Chromium still writes: %v", err)
+		}
 	})
 	b.open()
 	return b
@@ -179,7 +187,7 @@ func (b *browser) show(path, view string) {
 	b.t.Helper()
 	b.call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
 	b.call("Page.navigate", map[string]any{"url": "file://" + filepath.ToSlash(path) + view}, nil)
-	for range 600 {
+	for range 3000 {
 		if b.eval(`document.readyState === 'complete' && !!document.querySelector('main, noscript pre')`) == "true" {
 			return
 		}
@@ -207,7 +215,9 @@ func (b *browser) eval(expression string) string {
 // want checks the value of an expression, which is spelled as JSON.
 func (b *browser) want(expression, want string) {
 	b.t.Helper()
-	if got := b.eval(expression); got != want {
+	got := b.eval(expression)
+	var a, c any
+	if json.Unmarshal([]byte(got), &a) != nil || json.Unmarshal([]byte(want), &c) != nil || !reflect.DeepEqual(a, c) {
 		b.t.Errorf("%s\n is %s\nnot %s", expression, got, want)
 	}
 }
@@ -226,6 +236,18 @@ func (b *browser) press(keys ...string) {
 		b.call("Input.dispatchKeyEvent", event, nil)
 		b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key}, nil)
 	}
+	b.settle()
+}
+
+// pointAt moves the pointer to the middle of an element.
+func (b *browser) pointAt(element string) {
+	b.t.Helper()
+	var at [2]float64
+	text := b.eval(`(e => { e.scrollIntoView({ block: 'center' }); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })(` + element + `)`)
+	if err := json.Unmarshal([]byte(text), &at); err != nil {
+		b.t.Fatal(err)
+	}
+	b.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at[0], "y": at[1]}, nil)
 	b.settle()
 }
 

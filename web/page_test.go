@@ -199,6 +199,36 @@ func TestPageInABrowser(t *testing.T) {
 		b.want(`document.querySelectorAll('dialog').length`, `0`)
 		clean("help")
 	})
+	b.part("pointer", func(t *testing.T) {
+		b.show(path, "")
+		b.pointAt(`[...document.querySelectorAll('.chart')].find(c => c.textContent.startsWith('Reward')).querySelector('.plot')`)
+		b.want(`[...document.querySelectorAll('.chart .where')].filter(w => /^step (9|10|11) · event [0-9]+$/.test(w.textContent)).length >= 15`, `true`)
+		k := r.whole(t)[0]
+		b.show(path, "#rollout?id="+nameOf(k))
+		b.pointAt(`document.getElementById('t3')`)
+		b.want(`document.querySelector('.inspect dd').textContent`, quoted(fmt.Sprintf("3 · id %d", k.Tokens.ID[3])))
+		clean("pointer")
+	})
+	b.part("copy", func(t *testing.T) {
+		b.show(path, "#rollout?id="+nameOf(r.whole(t)[0]))
+		b.eval(`document.querySelector('.transcript button.small').click()`)
+		b.settle()
+		b.want(`document.querySelector('.transcript button.small').textContent === 'copied' || document.querySelector('dialog textarea').value.startsWith('{')`, `true`)
+		b.show(path, "#rollout?id="+nameOf(r.whole(t)[0]))
+		b.eval(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
+		b.eval(`document.querySelectorAll('.transcript button.small')[1].click()`)
+		b.settle()
+		b.want(`document.querySelector('dialog textarea').value.startsWith('# step 3, group ')`, `true`)
+		clean("copy")
+	})
+	b.part("without scripts", func(t *testing.T) {
+		b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+		b.show(path, "")
+		b.want(`document.querySelector('noscript pre').textContent.includes('reward.mean')`, `true`)
+		b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
+		b.show(path, "")
+		clean("without scripts")
+	})
 	b.part("unknown places", func(t *testing.T) {
 		for _, view := range []string{"#nowhere", "#rollout?id=9.9.9", "#group?of=", "#rollout", "#overview?x=%00", "#rollouts?sort=nothing&step=x", "#%F0%9F"} {
 			b.show(path, view)

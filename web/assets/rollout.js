@@ -100,7 +100,7 @@ function call(c, answer) {
 
 // plain is the rollout as rollouts.jsonl has it, without what this page added.
 function plain(r) {
-  const { index, name, turns, size, tools, mismatch, spoken, columns, ...rest } = r;
+  const { index, name, turns, size, tools, mismatch, spoken, columns, largest, ...rest } = r;
   return rest;
 }
 

@@ -31,8 +31,14 @@ function columnsOf(r) {
   return r.columns = c;
 }
 
+// largest is the largest |value| of a quantity among the kept rollouts of a step: what its colours are relative to.
+function largest(r, name) {
+  const of = o => (quantities[name].of(columnsOf(o)) || []).reduce((m, v) => Number.isFinite(v) ? Math.max(m, Math.abs(v)) : m, 0);
+  return Math.max(0, ...D.rollouts.filter(o => o.step === r.step && o.split === r.split).map(o => (o.largest ??= {})[name] ??= of(o)));
+}
+
 // scaler gives the colour class of a value, and the legend: pairs of class and label.
-function scaler(q, values, sampled) {
+function scaler(q, values, sampled, most) {
   const own = values.filter((v, i) => sampled[i] && Number.isFinite(v));
   if (q.kind === 'mask') return { of: v => 'm' + v, legend: [['m2', 'trains'], ['m1', 'sampled, masked'], ['m0', 'shown to the policy']] };
   if (q.kind === 'rank') {
@@ -44,8 +50,7 @@ function scaler(q, values, sampled) {
     const text = i => q.kind === 'low' ? (i ? `≤ −${q.edges[i - 1]}` : `> −${q.edges[0]}`) : (i ? `≥ ${q.edges[i - 1]}` : `< ${q.edges[0]}`);
     return { of: v => 's' + level(v), legend: [0, ...q.edges.keys()].map((_, i) => ['s' + i, text(i)]) };
   }
-  // Two-sided: factors by |log|, the rest in quarters of the largest.
-  const most = own.reduce((m, v) => Math.max(m, Math.abs(v)), 0);
+  // Two-sided: factors by |log|, the rest in quarters of the largest of the step.
   const factor = q.kind === 'factor', edges = factor ? q.edges : [0.05, 0.25, 0.5, 0.75].map(e => e * most);
   const level = v => { const d = factor ? Math.log(v) : v; const n = edges.filter(e => Math.abs(d) >= e && e > 0).length; return n === 0 ? 'z' : (d < 0 ? 'n' : 'p') + n; };
   const low = e => factor ? '≤ ' + Math.exp(-e).toPrecision(3) : '≤ −' + fmt(e), high = e => factor ? '≥ ' + Math.exp(e).toPrecision(3) : '≥ ' + fmt(e);
@@ -73,11 +78,11 @@ function strip(r, query) {
   });
   const field = el('div.strip', { tabindex: 0, role: 'application', 'aria-label': 'Tokens. Left and right move by token, up and down by turn, n to the next that stands out.', 'aria-describedby': 'inspect' },
     chunks.map(k => el('div.chunk', { 'data-node': k.node }, k.opens && el('span.turn', {}, `turn ${k.node + 1}`), k.parts)));
-  const legend = el('div.legend'), about = el('p.quiet'), inspect = el('dl.inspect', { id: 'inspect', role: 'status' });
+  const legend = el('div.legend'), about = el('p.quiet'), list = el('dl'), inspect = el('div.inspect', { id: 'inspect', role: 'status' }, list);
   let scale;
   const paint = () => {
     const q = quantities[name], values = q.of(c);
-    scale = scaler(q, values, c.sampled);
+    scale = scaler(q, values, c.sampled, q.kind === 'two' ? largest(r, name) : 0);
     spans.forEach((s, i) => { s.className = 't ' + (name === 'mask' || c.sampled[i] ? scale.of(values[i]) : '') + (c.action[i] ? '' : c.sampled[i] ? ' masked' : ' shown') + (i === at ? ' at' : ''); });
     legend.replaceChildren(...scale.legend.map(([k, text]) => el('span.key', {}, el('i.t.' + k), text)), el('span.key', {}, el('i.t.shown'), 'shown, not sampled'),
       spans.some((_, i) => c.sampled[i] && !c.action[i]) ? el('span.key', {}, el('i.t.masked'), 'sampled, masked') : '');
@@ -93,8 +98,9 @@ function strip(r, query) {
   // look reads out token i; pin makes it the one that keys start from, and part of the address.
   const look = (i, pin) => {
     if (i < 0 || i >= spans.length) return;
-    inspect.replaceChildren(...numbersOf(c, i));
+    list.replaceChildren(...numbersOf(c, i));
     if (!pin) return;
+    inspect.classList.add('pinned');
     if (at >= 0) spans[at].classList.remove('at');
     at = i;
     spans[i].classList.add('at');
@@ -129,7 +135,7 @@ function numbersOf(c, i) {
   const list = [cell('token', `${i} · id ${c.id[i]}`), cell('text', '"' + glyph(c.piece[i]).replace(/\n/g, '') + '"'),
     cell('turn', c.node[i] + 1), cell('use', c.action[i] ? 'trains' : c.sampled[i] ? 'sampled, masked' : 'shown only')];
   if (c.sampled[i]) {
-    const exact = v => minus(Number.isInteger(v) ? String(v) : Number(v).toPrecision(6));
+    const exact = v => minus(Number.isInteger(v) ? String(v) : Math.abs(v) < 1e-3 ? v.toExponential(4) : v.toPrecision(6));
     for (const q of Object.values(quantities)) if (q.of(c) && q.kind !== 'mask') list.push(cell(q.label, exact(q.of(c)[i])));
     if (c.logp_new) list.push(cell('probability', percent(Math.exp(c.logp_new[i]))));
     if (c.clipped && c.clipped[i]) list.push(cell('clip', 'no gradient'));
