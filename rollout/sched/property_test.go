@@ -206,15 +206,18 @@ func (r *run) step() error {
 
 func (r *run) restart() error {
 	snap, err := r.s.Snapshot()
-	if err != nil || r.s.taking {
-		return nil // not a step boundary
+	if err != nil {
+		return nil // weights are being switched, or the run was stopped
 	}
-	now := r.s.now
+	taking, now := r.s.taking, r.s.now
 	if r.s, err = restored(r.c, snap); err != nil {
 		return err
 	}
 	r.running = nil
-	return r.apply(Tick{Now: now})
+	if err := r.apply(Tick{Now: now}); err != nil || !taking {
+		return err
+	}
+	return r.apply(Take{}) // training asks again
 }
 
 func (r *run) apply(e Event) error {

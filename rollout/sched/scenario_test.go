@@ -131,6 +131,10 @@ func (w *world) command(f []string) error {
 	case "counts":
 		w.printCounts()
 		return nil
+	case "wake":
+		at, ok := w.s.Wake()
+		fmt.Fprintf(&w.out, "wake at %d %v\n", at, ok)
+		return nil
 	}
 	return fmt.Errorf("scenario: unknown command %q", f[0])
 }
@@ -226,7 +230,7 @@ func (w *world) do(a Action) error {
 	case Abandon:
 		fmt.Fprintf(&w.out, "abandon %s\n", name(a.Key))
 	case Retry:
-		fmt.Fprintf(&w.out, "retry %s at %d: %s %s\n", rolloutName(a.Rollout), a.At, a.Rollout.Outcome, a.Rollout.Detail)
+		fmt.Fprintln(&w.out, strings.TrimSpace(fmt.Sprintf("retry %s at %d: %s %s", rolloutName(a.Rollout), a.At, a.Rollout.Outcome, a.Rollout.Detail)))
 	case Drop:
 		fmt.Fprintf(&w.out, "drop %s: %s\n", groupName(a.Group), a.Group.Filtered)
 	case Deliver:
@@ -285,7 +289,13 @@ func (w *world) printCounts() {
 	for _, why := range c.Reasons() {
 		fmt.Fprintf(&w.out, " + %s %d", why, c.Dropped[why])
 	}
-	fmt.Fprintf(&w.out, "\nretried %d, running %d\n", c.Retried, w.s.Running())
+	fmt.Fprintf(&w.out, "\nretried %d, running %d, ended", c.Retried, w.s.Running())
+	for _, o := range traj.Outcomes {
+		if n := c.Outcomes[o]; n != 0 {
+			fmt.Fprintf(&w.out, " %s %d", o, n)
+		}
+	}
+	w.out.WriteString("\n")
 }
 
 // rollout reads "0/1#2 completed reward=1 version=0 turns=1 tokens=2".

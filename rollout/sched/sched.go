@@ -152,7 +152,7 @@ func (s *Scheduler) expire() {
 
 // dispatch starts what waits, in order, as far as there is room, and draws a prompt when all of it has started.
 func (s *Scheduler) dispatch() {
-	if s.switching || s.halted {
+	if s.switching {
 		return
 	}
 	s.startWaiting(s.eval)

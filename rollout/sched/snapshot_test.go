@@ -46,6 +46,7 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 		{"a rollout in the wrong place", func(_ *Config, s *Snapshot) { s.Ready[0].Groups[0].Rollouts[1].Sample = 0 }, "group 0 sample 1 holds group 0 sample 0"},
 		{"missing attempts", func(_ *Config, s *Snapshot) { s.Open[0].Attempts = nil }, "group 3 has 0 attempts for 2 samples"},
 		{"tokens of other weights", func(_ *Config, s *Snapshot) { s.Ready[0].Version = 1 }, "token 0 was sampled by version 0 while version 1 served"},
+		{"no outcomes", func(_ *Config, s *Snapshot) { s.Counts.Outcomes = nil }, "the counts are missing"},
 		{"no counts", func(_ *Config, s *Snapshot) { s.Counts = Counts{} }, "the counts are missing"},
 		{"a negative count", func(_ *Config, s *Snapshot) { s.Counts.Trained = -1 }, "a count is -1"},
 		{"a rollout too many", func(_ *Config, s *Snapshot) { s.Counts.Dispatched++ }, "11 rollouts dispatched, but 2 trained, dropped or evaluated and 8 in flight"},
@@ -102,6 +103,51 @@ func FuzzRestore(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestInvariantsFire: what production checks is not decoration.
+func TestInvariantsFire(t *testing.T) {
+	for _, tc := range []struct {
+		name, script string
+		damage       func(*Scheduler)
+		event        Event
+		want         string
+	}{
+		{"lag", "config n=1\ndata a\ntick 0\ndone 0/0", func(s *Scheduler) { s.published++ }, Take{},
+			"sched: batch 0 is 1 published versions behind the learner; the bound is 0"},
+		{"lag while new weights wait", "config n=1\ndata a\ntick 0\ndone 0/0", func(s *Scheduler) { s.pending, s.switching = true, true }, Take{},
+			"sched: batch 0 is 1 published versions behind the learner; the bound is 0"},
+		{"a lost rollout", "config n=1\ndata a\ntick 0\ndone 0/0", func(s *Scheduler) { s.counts.Dispatched++ }, Take{},
+			"sched: 2 rollouts dispatched, but 1 trained, dropped or evaluated and 0 in flight"},
+		{"a miscounted runner", "config n=1 lag=1\ndata a b\ntick 0\ndone 0/0", func(s *Scheduler) { s.running++ }, Take{},
+			"sched: 1 attempts are running, 2 counted, with a capacity of 100"},
+		{"too many runners", "config n=2 lag=1\ndata a b\ntick 0\ndone 0/0, 0/1", func(s *Scheduler) { s.c.Capacity = 1 }, Take{},
+			"sched: 2 attempts are running, 2 counted, with a capacity of 1"},
+	} {
+		w := &world{}
+		w.play(tc.script)
+		tc.damage(w.s)
+		if _, err := w.s.Apply(tc.event); err == nil || err.Error() != tc.want {
+			t.Errorf("%s: got %v\nwant %s", tc.name, err, tc.want)
+		}
+	}
+}
+
+// TestHaltWhileDrawing: a prompt that was being drawn when the run was stopped is not lost without a word.
+func TestHaltWhileDrawing(t *testing.T) {
+	c := Defaults()
+	s, err := New(c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []Event{Tick{}, Halt{Why: "now"}, Prompt{ID: "a"}, Take{}} {
+		if _, err := s.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Counts(); got.Dispatched != 8 || got.Dropped["cancelled"] != 8 || s.InFlight() != 0 {
+		t.Errorf("got %+v, %d in flight", got, s.InFlight())
+	}
 }
 
 func TestConfigReportsEverythingWrong(t *testing.T) {
