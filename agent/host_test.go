@@ -128,21 +128,50 @@ func timeoutAfter(d time.Duration) func(context.Context) (context.Context, conte
 	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
 }
 
-func TestCancelledBeforeAndBetween(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	w := newWorld()
-	w.step = at(1, func() (Result, error) {
-		cancel(errors.New("the user left"))
-		return goOn(1), nil
-	})
-	runner := runnerOf(w, &session{Scripted: NewScripted("a", "b", "c")})
-	between := runner.Run(ctx, Job{})
-	if between.Outcome != traj.Cancelled || between.Detail != "the user left" || len(between.Nodes) != 2 || w.closed.Load() != 1 {
-		t.Errorf("cancelled between turns: %+v, closed %d times", between, w.closed.Load())
+// Whatever a call says in the moment of cancellation, the cancellation is what happened. Two things that happen at once are
+// seen in either order, so each case runs often.
+func TestCancelled(t *testing.T) {
+	unused := func() Env {
+		t.Error("an environment was made for a rollout that was cancelled before")
+		return newWorld()
 	}
-	runner.New = func() Env { panic("an environment for a rollout that was cancelled before") }
-	before := runner.Run(ctx, Job{})
-	if before.Outcome != traj.Cancelled || before.Detail != "the user left" {
-		t.Errorf("cancelled before the first turn: %+v", before)
+	tests := []struct {
+		name  string
+		set   func(cancel func(), w *world, s *session, r *EnvRunner)
+		nodes int
+	}{
+		{"before", func(cancel func(), _ *world, _ *session, r *EnvRunner) { r.New = unused; cancel() }, 0},
+		{"in Reset", func(cancel func(), w *world, _ *session, _ *EnvRunner) {
+			w.reset = func(ctx context.Context, _ Task) (Start, error) { cancel(); return Start{}, ctx.Err() }
+		}, 0},
+		{"in Step, which goes on", func(cancel func(), w *world, _ *session, _ *EnvRunner) {
+			w.step = at(1, func() (Result, error) { cancel(); return goOn(1), nil })
+		}, 2},
+		{"in Step, which fails", func(cancel func(), w *world, _ *session, _ *EnvRunner) {
+			w.step = at(1, func() (Result, error) { cancel(); return Result{}, errOfEnv })
+		}, 2},
+		{"in a turn", func(cancel func(), _ *world, s *session, _ *EnvRunner) {
+			s.turn = func(turn int) (chat.Reply, error) {
+				if turn < 1 {
+					return chat.Reply{}, nil
+				}
+				cancel()
+				return chat.Reply{}, chat.ErrInfrastructure
+			}
+		}, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for range 100 {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				w, s := newWorld(), &session{Scripted: NewScripted("a", "b", "c")}
+				runner := runnerOf(w, s)
+				test.set(func() { cancel(errors.New("the user left")) }, w, s, runner)
+				got := runner.Run(ctx, Job{})
+				if got.Outcome != traj.Cancelled || got.Detail != "the user left" || len(got.Nodes) != test.nodes || got.Reward != 0 {
+					t.Fatalf("%+v", got)
+				}
+			}
+		})
 	}
 }

@@ -27,6 +27,17 @@ func TestRunnerIsSharedByRollouts(t *testing.T) {
 	}
 }
 
+// What an environment does with its map afterwards changes nothing.
+func TestInfoIsCopied(t *testing.T) {
+	w, info := newWorld(), map[string]float64{"steps": 1}
+	w.step = at(0, returns(Result{Terminated: true, Info: info}, nil))
+	w.close = func() error { info["steps"] = 9; return nil }
+	got := runnerOf(w, &session{Scripted: NewScripted("a")}).Run(t.Context(), Job{})
+	if got.Info["steps"] != 1 {
+		t.Errorf("info %v", got.Info)
+	}
+}
+
 // BenchmarkTurn measures what the framework adds to one turn of a trivial environment and policy.
 func BenchmarkTurn(b *testing.B) {
 	const turns = 16
