@@ -22,7 +22,7 @@ const (
 	slipPlural   = 10 // asks for "pens" first, and recovers; for each lookup
 )
 
-// Demo is the i-th demonstration for a seed: an episode on a training pair as the environment really answers it. About 28
+// Demo is the i-th demonstration for a seed: an episode on a training pair as the environment really answers it. About 27
 // of 100 earn the reward.
 func Demo(seed uint64, i int) chat.Conversation {
 	said, _ := demonstrate(seed, i)

@@ -92,7 +92,7 @@ func TestRow(t *testing.T) {
 func TestLabelsFromOutside(t *testing.T) {
 	tests := []struct{ label, want string }{
 		{``, "EOF"},
-		{`26`, "cannot unmarshal"},
+		{`26`, "number"},
 		{`{"buy":[],"total":0}`, `"buy" is empty`},
 		{`{"buy":[{"quantity":3,"item":"pen","price":4}],"total":12,"tax":1}`, "tax"},
 		{`{"buy":[{"quantity":3,"item":"pens","price":4}],"total":12}`, `buy[0].item is "pens"; the shop sells bag, ball`},
