@@ -17,7 +17,7 @@ type Dist struct {
 	Counts []int   `json:"counts,omitempty"` // of values in equal bins from Min to Max; one bin when they are all equal
 }
 
-const bins = 16
+const distBins = 16
 
 // Describe summarises values. A value that is not finite makes mean and standard deviation NaN and is in no bin.
 func Describe(values []float64) Dist {
@@ -39,14 +39,14 @@ func Describe(values []float64) Dist {
 
 // fill counts the values.
 func (d *Dist) fill(values []float64) {
-	width := (d.Max - d.Min) / bins
+	width := (d.Max - d.Min) / distBins
 	switch {
 	case d.Min == d.Max:
 		d.Counts = []int{d.N}
 	case width > 0 && !math.IsInf(width, 0):
-		d.Counts = make([]int, bins)
+		d.Counts = make([]int, distBins)
 		for _, v := range values {
-			d.Counts[min(int((v-d.Min)/width), bins-1)]++
+			d.Counts[min(int((v-d.Min)/width), distBins-1)]++
 		}
 	}
 }

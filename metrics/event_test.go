@@ -24,6 +24,7 @@ var oneOfEach = []Event{
 	SFTStep{Step: 1, Loss: 3.25, GradNorm: 2.5, LearningRate: 0.003, Trained: 440, Tokens: 880, WallSeconds: 0.05},
 	StepDone{
 		Step: 3, Version: 3, Groups: 16, Filtered: map[string]int{"no signal": 5}, Outcomes: map[string]int{"completed": 127, "timeout": 1},
+		Dropped: map[string]int{"too old": 2}, Info: map[string]float64{"lookups": 2},
 		Reward: Describe([]float64{0, 1, 1, 0.5}), Turns: Describe([]float64{4}), ActionTokens: Describe([]float64{70, 54}), Lag: Describe([]float64{0, 1}),
 		Loss: math.NaN(), Entropy: new(0.3), Ratio: &Divergence{1e-4, 2e-4, 0.1}, Mismatch: &Divergence{}, Reference: &Divergence{0.1, 0.2, math.Inf(1)},
 		ClipFraction: new(0.001), ESS: new(1.0), GradNorm: math.Inf(1), Skipped: true, LearningRate: 7e-4,

@@ -46,7 +46,7 @@ func (p *progress) stepLine(now time.Time) string {
 	if t := tally(e.Filtered); t != "" {
 		parts = append(parts, "filtered: "+t)
 	}
-	if t := tally(ungraded(e.Outcomes)); t != "" {
+	if t := tally(lost(e)); t != "" {
 		parts = append(parts, "lost: "+t)
 	}
 	return join(parts, p.left(now))
@@ -65,7 +65,7 @@ func (p *progress) evalLine(e EvalDone) string {
 	if e.Samples > 1 {
 		line += fmt.Sprintf(", pass@%d %s", e.Samples, percent(e.PassAtK))
 	}
-	return p.style.paint(good, line)
+	return p.style.paint(colorGood, line)
 }
 
 func decodingWords(temperature float64) string {
@@ -83,13 +83,13 @@ func (p *progress) saved(e CheckpointSaved) []string {
 	if e.Score != nil {
 		line += ", score " + percent(*e.Score)
 	}
-	return []string{p.style.paint(quiet, line)}
+	return []string{p.style.paint(colorQuiet, line)}
 }
 
 func (p *progress) alarmLines(e Alarm) []string {
-	color := alert
+	color := colorAlert
 	if e.Severity == Critical {
-		color = bad
+		color = colorBad
 	}
 	lines := []string{p.style.paint(color, fmt.Sprintf("ALARM %s %s: %s", e.Severity.word(), Clean(e.Name), Clean(e.Sentence)))}
 	if e.Fix != "" {
@@ -106,7 +106,7 @@ func (p *progress) endLines(e RunEnded) []string {
 	if e.Reason != "" {
 		line += ": " + Clean(e.Reason)
 	}
-	lines := []string{p.style.paint(head, line)}
+	lines := []string{p.style.paint(colorHead, line)}
 	if e.Resume != "" {
 		lines = append(lines, "resume: "+Clean(e.Resume))
 	}

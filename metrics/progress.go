@@ -123,7 +123,7 @@ func (p *progress) block(now time.Time, width, height int) []string {
 	}
 	if n := len(p.alarms); n > 0 {
 		text := fmt.Sprintf(" ! %s, the newest %s at step %d", plural(n, "alarm"), Clean(p.alarms[n-1].Name), p.alarms[n-1].Step)
-		rows = append(rows, p.style.paint(alert, fit(text, width)))
+		rows = append(rows, p.style.paint(colorAlert, fit(text, width)))
 	}
 	return rows[:min(len(rows), height)]
 }
@@ -132,27 +132,27 @@ func (p *progress) barRow(now time.Time, width int) string {
 	total := p.steps()
 	label := fmt.Sprintf(" %s %d", p.phase, p.done)
 	if total == 0 {
-		return p.style.paint(head, fit(label+" steps", width))
+		return p.style.paint(colorHead, fit(label+" steps", width))
 	}
 	label += fmt.Sprintf("/%d ", total)
 	share := min(1, float64(p.done)/float64(total))
 	tail := fmt.Sprintf(" %3.0f %%  %s", 100*share, p.left(now))
 	room := min(40, width-columns(label)-columns(tail))
 	if room < 4 {
-		return p.style.paint(head, fit(label+tail, width))
+		return p.style.paint(colorHead, fit(label+tail, width))
 	}
 	full := int(share * float64(room))
 	on, off := "━", "─"
 	if !p.style.Unicode {
 		on, off = "#", "-"
 	}
-	return p.style.paint(head, label) + p.style.paint(bar, strings.Repeat(on, full)) +
-		p.style.paint(quiet, strings.Repeat(off, room-full)) + tail
+	return p.style.paint(colorHead, label) + p.style.paint(colorBar, strings.Repeat(on, full)) +
+		p.style.paint(colorQuiet, strings.Repeat(off, room-full)) + tail
 }
 
 func (p *progress) sftRows(width int) []string {
 	r := p.row(width, "loss", number(p.sft.Loss), p.loss)
-	r.add(quiet, "  gradient "+number(p.sft.GradNorm)+"  learning rate "+number(p.sft.LearningRate))
+	r.add(colorQuiet, "  gradient "+number(p.sft.GradNorm)+"  learning rate "+number(p.sft.LearningRate))
 	s := p.row(width, "tokens/s", count(p.speed[len(p.speed)-1]), p.speed)
 	return []string{r.String(), s.String()}
 }
@@ -164,24 +164,24 @@ func (p *progress) rlRows(width int) []string {
 	loss := p.row(width, "loss", number(e.Loss), p.loss)
 	loss.add("", "  "+strings.Join(updateCells(e), "  "))
 	lag := row{style: p.style, left: width}
-	lag.add(quiet, fmt.Sprintf(" %-9s", "lag"))
+	lag.add(colorQuiet, fmt.Sprintf(" %-9s", "lag"))
 	lag.add("", padLeft(number(e.Lag.Mean), 9)+" max "+number(e.Lag.Max))
 	if e.Mismatch != nil {
 		lag.add("", "  mismatch "+number(e.Mismatch.K3)+" max "+number(e.Mismatch.Max))
 	}
 	speed := row{style: p.style, left: width}
-	speed.add(quiet, fmt.Sprintf(" %-9s", "tokens/s"))
+	speed.add(colorQuiet, fmt.Sprintf(" %-9s", "tokens/s"))
 	speed.add("", padLeft(count(e.GeneratedPerSec), 9)+" generating  "+count(e.TrainedPerSec)+" training")
-	speed.add(quiet, fmt.Sprintf("  turns %s  tokens %s a rollout", number(e.Turns.Mean), number(e.ActionTokens.Mean)))
+	speed.add(colorQuiet, fmt.Sprintf("  turns %s  tokens %s a rollout", number(e.Turns.Mean), number(e.ActionTokens.Mean)))
 	rows := []string{reward.String(), loss.String(), lag.String(), speed.String()}
 	groups := row{style: p.style, left: width}
-	groups.add(quiet, fmt.Sprintf(" %-9s", "groups"))
+	groups.add(colorQuiet, fmt.Sprintf(" %-9s", "groups"))
 	groups.add("", padLeft(fmt.Sprint(e.Groups), 9)+" taken")
 	if t := tally(e.Filtered); t != "" {
 		groups.add("", "  filtered: "+t)
 	}
-	if t := tally(ungraded(e.Outcomes)); t != "" {
-		groups.add(alert, "  lost: "+t)
+	if t := tally(lost(e)); t != "" {
+		groups.add(colorAlert, "  lost: "+t)
 	}
 	return append(rows, groups.String())
 }
@@ -189,9 +189,9 @@ func (p *progress) rlRows(width int) []string {
 // row opens a line with a name, a number and a sparkline.
 func (p *progress) row(width int, name, value string, values []float64) *row {
 	r := &row{style: p.style, left: width}
-	r.add(quiet, fmt.Sprintf(" %-9s", name))
-	r.add(head, padLeft(value, 9)+" ")
-	r.add(bar, pad(spark(values, 16, p.style.Unicode), 16))
+	r.add(colorQuiet, fmt.Sprintf(" %-9s", name))
+	r.add(colorHead, padLeft(value, 9)+" ")
+	r.add(colorBar, pad(spark(values, 16, p.style.Unicode), 16))
 	return r
 }
 
@@ -225,15 +225,18 @@ func updateCells(e StepDone) []string {
 	return cells
 }
 
-// ungraded leaves the outcomes of rollouts that the policy did not cause.
-func ungraded(outcomes map[string]int) map[string]int {
-	lost := map[string]int{}
-	for name, n := range outcomes {
-		if name != "completed" && name != "truncated" {
-			lost[name] = n
+// lost counts the rollouts that taught nothing for a reason that is not the policy's.
+func lost(e StepDone) map[string]int {
+	counts := map[string]int{}
+	for outcome, n := range e.Outcomes {
+		if outcome != "completed" && outcome != "truncated" {
+			counts[outcome] += n
 		}
 	}
-	return lost
+	for reason, n := range e.Dropped {
+		counts[reason] += n
+	}
+	return counts
 }
 
 // row is a line that never grows beyond its width.

@@ -5,6 +5,7 @@ package metrics
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -95,6 +96,12 @@ func EvalSeries(name string, temperature float64) []Series {
 	}
 }
 
+// InfoSeries is the curve of one of the environment's numbers.
+func InfoSeries(name string) Series {
+	return rl("info."+name, name, "per rollout", "a number from the environment, mean over graded rollouts",
+		func(e StepDone) (float64, bool) { v, ok := e.Info[name]; return v, ok })
+}
+
 // Decoding spells a sampling temperature.
 func Decoding(temperature float64) string {
 	if temperature == 0 {
@@ -120,9 +127,23 @@ func AllSeries(records []Record) []Series {
 	for _, s := range sets {
 		all = append(all, EvalSeries(s.name, s.temperature)...)
 	}
-	return slices.DeleteFunc(append(all, StepSeries...), func(s Series) bool {
+	all = append(all, StepSeries...)
+	for _, name := range infoNames(records) {
+		all = append(all, InfoSeries(name))
+	}
+	return slices.DeleteFunc(all, func(s Series) bool {
 		return !slices.ContainsFunc(records, func(r Record) bool { _, ok := s.Value(r.Event); return ok })
 	})
+}
+
+func infoNames(records []Record) []string {
+	names := map[string]bool{}
+	for _, e := range Of[StepDone](records) {
+		for name := range e.Info {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // TrainedGroups is the share of the step's groups that trained.

@@ -22,10 +22,13 @@ type StepDone struct {
 	Groups       int            `json:"groups"`             // taken by the step
 	Filtered     map[string]int `json:"filtered,omitempty"` // of these, groups that did not train, by reason
 	Outcomes     map[string]int `json:"outcomes,omitempty"` // rollouts, by outcome
+	Dropped      map[string]int `json:"dropped,omitempty"`  // rollouts that never reached a step, by reason, since the last one
 	Reward       Dist           `json:"reward"`             // over graded rollouts; training prompts only
 	Turns        Dist           `json:"turns"`              // per rollout
 	ActionTokens Dist           `json:"action_tokens"`      // per rollout
 	Lag          Dist           `json:"lag"`                // steps, per trained token
+
+	Info map[string]float64 `json:"info,omitempty"` // mean over graded rollouts of the environment's numbers, by name
 
 	Loss         float64     `json:"loss"`                    // what the optimizer minimised
 	Entropy      *float64    `json:"entropy,omitempty"`       // nats per trained token

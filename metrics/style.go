@@ -65,12 +65,12 @@ func (s Style) size() (width, height int) {
 
 // Colours, named for what they mean.
 const (
-	good  = "32"
-	bad   = "31"
-	alert = "33"
-	quiet = "2"
-	head  = "1"
-	bar   = "36"
+	colorGood  = "32"
+	colorBad   = "31"
+	colorAlert = "33"
+	colorQuiet = "2"
+	colorHead  = "1"
+	colorBar   = "36"
 )
 
 // paint wraps text in a colour; without colours it is the text.

@@ -132,8 +132,15 @@ func summaryOf(e Event) message {
 }
 
 func seriesOf(e Event) []Series {
-	if e, ok := e.(EvalDone); ok {
+	switch e := e.(type) {
+	case EvalDone:
 		return EvalSeries(e.Name, e.Temperature)
+	case StepDone:
+		all := slices.Clone(StepSeries)
+		for _, name := range slices.Sorted(maps.Keys(e.Info)) {
+			all = append(all, InfoSeries(name))
+		}
+		return all
 	}
 	return StepSeries
 }

@@ -82,6 +82,7 @@ type totals struct {
 	Groups    int                `json:"groups"`
 	Filtered  map[string]int     `json:"filtered"`
 	Outcomes  map[string]int     `json:"outcomes"`
+	Dropped   map[string]int     `json:"dropped"`
 	Generated int64              `json:"generated_tokens"`
 	Trained   int64              `json:"trained_tokens"`
 	Phases    map[string]float64 `json:"phases"` // seconds
@@ -90,7 +91,7 @@ type totals struct {
 func newData(records []metrics.Record) *data {
 	d := &data{
 		Axes: map[string]*axis{}, Rule: metrics.KeepRule, Keeping: metrics.KeptTotal(records), Rollouts: []jsontext.Value{},
-		Totals:   totals{Filtered: map[string]int{}, Outcomes: map[string]int{}, Phases: map[string]float64{}},
+		Totals:   totals{Filtered: map[string]int{}, Outcomes: map[string]int{}, Dropped: map[string]int{}, Phases: map[string]float64{}},
 		Attempts: []mark{}, Checkpoints: []mark{}, Alarms: []mark{}, Notes: []mark{}, Evals: []mark{}, Series: []curve{},
 	}
 	places := d.walk(records)
@@ -163,6 +164,9 @@ func (t *totals) add(e metrics.StepDone) {
 	}
 	for outcome, n := range e.Outcomes {
 		t.Outcomes[outcome] += n
+	}
+	for reason, n := range e.Dropped {
+		t.Dropped[reason] += n
 	}
 	for phase, s := range e.Seconds {
 		t.Phases[phase] += s

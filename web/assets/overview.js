@@ -44,7 +44,8 @@ function tiles() {
     list.push(tile('training reward', [el('span.from', {}, fmt(y[0]), ' → '), fmt(y[y.length - 1])], 'mean over graded rollouts'));
   }
   const lost = byValue(t.outcomes).filter(([o]) => o !== 'completed' && o !== 'truncated').reduce((n, [, k]) => n + k, 0);
-  if (t.steps) list.push(tile('rollouts', fmt(D.keeping.offered), lost ? `${lost} could not be graded` : 'all graded'));
+  const played = byValue(t.outcomes).reduce((n, [, k]) => n + k, 0);
+  if (t.steps) list.push(tile('training rollouts', fmt(played), lost ? `${lost} could not be graded` : 'all graded'));
   list.push(tile('trained', fmt(D.axes.step_done ? t.trained_tokens : lastOf(D.axes.sft_step?.tokens) || 0), 'action tokens'));
   list.push(tile('time', clock(D.seconds), D.attempts.length > 1 ? `in ${D.attempts.length} attempts` : `started ${date(D.started)}`));
   list.push(tile('alarms', String(D.alarms.length), D.alarms.length ? 'see below' : 'nothing to report'));
@@ -88,7 +89,7 @@ function facts() {
   const counts = (title, list, total, say = fmt) => list.length > 0 && el('div', {}, el('h3', {}, title), el('table.counts', {}, el('tbody', {}, list.map(([name, n]) =>
     el('tr', {}, el('th', { scope: 'row' }, visible(name)), el('td.n', {}, say(n)), el('td', {}, bar(n, total)))))));
   const sum = list => list.reduce((s, [, n]) => s + n, 0);
-  const outcomes = byValue(t.outcomes), filtered = byValue(t.filtered), phases = byValue(t.phases);
+  const outcomes = byValue(t.outcomes), dropped = byValue(t.dropped), filtered = byValue(t.filtered), phases = byValue(t.phases);
   return el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'The run'), el('div.columns', {},
     el('dl.facts', {},
       row('command', el('code', {}, visible(run.command)), ' ', copyButton('copy', () => run.command)),
@@ -102,7 +103,7 @@ function facts() {
       D.checkpoints.filter((p, i) => i === D.checkpoints.length - 1 || p.event.keep === 'best').slice(-4).map(p => row(visible(p.event.keep) + ' checkpoint',
         el('code', { title: event(p.seq) }, visible(p.event.path)), ` step ${p.event.step}`, p.event.score !== undefined && `, score ${percent(p.event.score)}`)),
       D.unknown > 0 && row('unread', `${plural(D.unknown, 'event')} of kinds that this program does not know`)),
-    el('div', {}, counts('Outcomes of rollouts', outcomes, sum(outcomes)), counts(`Groups that did not train, of ${fmt(t.groups)}`, filtered, t.groups),
+    el('div', {}, counts('Outcomes of rollouts', outcomes, sum(outcomes)), counts('Dropped before a step', dropped, sum(dropped)), counts(`Groups that did not train, of ${fmt(t.groups)}`, filtered, t.groups),
       counts('Time by phase', phases, sum(phases), s => s < 100 ? s.toFixed(1) + ' s' : clock(s)))),
   k.offered > 0 && el('div.rule', {}, el('h3', {}, 'Which rollouts are here'),
     el('p', {}, `${fmt(D.rollouts.length)} of ${fmt(k.offered)} finished rollouts: ${fmt(k.kept)} were stored (${bytes(k.bytes)} of a budget of ${bytes(k.budget_bytes)})` +

@@ -285,7 +285,7 @@ func (d *run) step(step int, batch []played) metrics.StepDone {
 	t := float64(step) / float64(d.Steps)
 	e := metrics.StepDone{Step: int64(step), Version: int64(step), Groups: groups, Filtered: filtered, Outcomes: outcomes,
 		Reward: metrics.Describe(rewards), Turns: metrics.Describe(turns), ActionTokens: metrics.Describe(tokens), Lag: metrics.Describe(lags),
-		Loss: loss, Entropy: new(0.31 - 0.19*t + 0.01*d.rng.NormFloat64()), Ratio: &metrics.Divergence{K1: 1e-4, K3: 2e-4 * math.Exp(0.5*d.rng.NormFloat64()), Max: 0.09},
+		Loss: loss, Info: map[string]float64{"lookups": 2 + 0.1*d.rng.NormFloat64()}, Entropy: new(0.31 - 0.19*t + 0.01*d.rng.NormFloat64()), Ratio: &metrics.Divergence{K1: 1e-4, K3: 2e-4 * math.Exp(0.5*d.rng.NormFloat64()), Max: 0.09},
 		Mismatch: &metrics.Divergence{}, ClipFraction: new(0.001 * d.rng.Float64()), ESS: new(1.0),
 		GradNorm: 0.6 * math.Exp(0.3*d.rng.NormFloat64()), LearningRate: 7e-4 * (1 - 0.9*t), Generated: generated, Trained: trained,
 		GeneratedPerSec: 10500 + 400*d.rng.NormFloat64(), TrainedPerSec: 12500 + 500*d.rng.NormFloat64(),
