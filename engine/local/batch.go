@@ -202,18 +202,18 @@ const worthCopying = 4
 
 // startTail copies the page in which the request's ids part from what the index knows.
 func (b *batch) startTail(c *call) {
-	tail := c.match.tail
-	if tail == nil || c.match.shared < worthCopying {
+	if c.match.shared < worthCopying {
 		return
 	}
-	b.index.touch(tail)
-	b.pages.use(tail.page) // so that making room does not take it
-	defer b.pages.leave(tail.page)
+	known := c.match.tail.page
+	b.index.touch(c.match.tail)
 	page, ok := b.take()
 	if !ok {
 		return
 	}
-	b.kv.CopyPage(page, tail.page)
+	if page != known { // else the last page to be found was that very one
+		b.kv.CopyPage(page, known)
+	}
 	c.seq.Pages = append(c.seq.Pages, page)
 	c.seq.Len += c.match.shared
 }

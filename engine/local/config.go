@@ -64,8 +64,8 @@ func (c Config) resolve(m model.Config) Config {
 	return c
 }
 
-// leastPages lets the longest request run alone: its own pages, and one whose beginning it copies.
-func leastPages(m model.Config) int { return pagesFor(m.MaxPositions) + 1 }
+// leastPages lets the longest request run alone.
+func leastPages(m model.Config) int { return pagesFor(m.MaxPositions) }
 
 func pagesFor(tokens int) int { return (tokens + model.PageTokens - 1) / model.PageTokens }
 

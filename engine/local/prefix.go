@@ -36,7 +36,6 @@ func newPrefixes(p *pages) *prefixes {
 }
 
 func (p *prefix) ids() []int32 { return p.tokens[:p.n] }
-func (p *prefix) full() bool   { return p.n == model.PageTokens }
 
 // match is what the index holds of a request's beginning.
 type match struct {
