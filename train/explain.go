@@ -30,3 +30,11 @@ func (s *Sample) PerToken(values []float32) []float32 {
 	}
 	return out
 }
+
+// Old gives LogpOld as the loss read it: LogpNew where no step lies between the two; nil where nothing asked for a gradient.
+func (s *Sample) Old() []float32 {
+	if s.LogpOld == nil {
+		return s.LogpNew
+	}
+	return s.LogpOld
+}

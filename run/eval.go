@@ -1,0 +1,162 @@
+// Evaluation by itself: a model, held-out prompts, and how often it succeeds.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"molt/agent"
+	"molt/engine/local"
+	"molt/gateway"
+	"molt/metrics"
+	"molt/prompts"
+	"molt/rollout"
+	"molt/traj"
+)
+
+// EvalResult says how a model did. Rates are fractions of 1, counted by rollout.
+type EvalResult struct {
+	Model       string                        `json:"model"`
+	Fingerprint string                        `json:"fingerprint"`
+	Prompts     int                           `json:"prompts"`
+	Samples     int                           `json:"samples"` // k: rollouts of each prompt
+	Temperature float64                       `json:"temperature"`
+	PassAt1     float64                       `json:"pass_at_1"`
+	PassAtK     float64                       `json:"pass_at_k"`
+	Score       float64                       `json:"score"`  // mean of the environment's score
+	Turns       float64                       `json:"turns"`  // mean of a graded rollout
+	Failed      float64                       `json:"failed"` // share that could not be graded; in no mean
+	Outcomes    map[string]int                `json:"outcomes"`
+	Sources     map[string]metrics.EvalSource `json:"sources,omitempty"`
+	Sampled     int64                         `json:"tokens_sampled"`
+	Seconds     float64                       `json:"seconds"`
+}
+
+// String is the result as a few lines.
+func (r *EvalResult) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d prompts x %d rollouts at temperature %g, %.1f s\n", r.Prompts, r.Samples, r.Temperature, r.Seconds)
+	fmt.Fprintf(&b, "pass@1  %.1f %%\n", 100*r.PassAt1)
+	if r.Samples > 1 {
+		fmt.Fprintf(&b, "pass@%d  %.1f %%\n", r.Samples, 100*r.PassAtK)
+	}
+	for _, o := range traj.Outcomes {
+		if n := r.Outcomes[string(o)]; n > 0 {
+			fmt.Fprintf(&b, "%-15s %d\n", o, n)
+		}
+	}
+	return b.String()
+}
+
+// Eval measures cfg's model on cfg's held-out prompts. It writes nothing.
+func Eval(ctx context.Context, cfg *Config, view View) (*EvalResult, error) {
+	m, tasks, err := preflightEval(cfg)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(view.talk(), "evaluating %s on %d prompts\n", m.Path, len(tasks))
+	e, clock, err := evaluate(ctx, cfg, m, tasks)
+	if err != nil {
+		return nil, err
+	}
+	return evalResult(cfg, m, e, clock), nil
+}
+
+// preflightEval opens and checks what an evaluation reads.
+func preflightEval(cfg *Config) (*Model, []agent.Task, error) {
+	if len(cfg.Eval.Dataset) == 0 {
+		return nil, nil, &Problem{Code: CodeCombined, Where: "eval.dataset", What: "nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"}
+	}
+	m, err := OpenModel(cfg.Model.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := m.needTemplate(); err != nil {
+		return nil, nil, err
+	}
+	keys := prompts.Keys{Input: cfg.Data.InputKey, Label: cfg.Data.LabelKey, Tools: cfg.Data.ToolsKey, ID: cfg.Data.IDKey}
+	sets, err := readSets(cfg.Eval.Dataset, nil, keys, cfg.Eval.MaxSamples)
+	if err != nil {
+		return nil, nil, err
+	}
+	tasks, err := heldOut(sets, cfg.Train.Seed)
+	return m, tasks, err
+}
+
+// evaluate runs the tasks on a generator of its own.
+func evaluate(ctx context.Context, cfg *Config, m *Model, tasks []agent.Task) (_ *rollout.Evaluation, _ *clock, err error) {
+	shape, err := bounded(m.Shape, cfg.Rollout.MaxLen)
+	if err != nil {
+		return nil, nil, err
+	}
+	capacity := cfg.Engine.InFlight
+	if capacity == 0 {
+		capacity = min(128, len(tasks)*cfg.Eval.Samples)
+	}
+	generator, err := local.NewGenerator(shape, m.Weights, engineConfig(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, cfg.Rollout.MaxLen, shape))
+	if err != nil {
+		return nil, nil, &Problem{Code: CodeModel, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
+	}
+	defer func() { err = errors.Join(err, generator.Close()) }()
+	gate, err := gateway.New(gateway.Config{Generator: generator, Renderer: m.Renderer, MaxTokens: cfg.Rollout.MaxLen})
+	if err != nil {
+		return nil, nil, &Problem{Code: CodeTemplate, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
+	}
+	runner := newRunner(cfg, func(job agent.Job) (agent.Policy, error) {
+		return gate.Open(gateway.Options{Seed: cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(cfg, m.stops(), true)})
+	})
+	return drive(ctx, evalDriver(cfg, shape.Vocab, capacity), runner, tasks, cfg.Eval.Samples)
+}
+
+func evalDriver(cfg *Config, vocab, capacity int) rollout.Config {
+	c := rollout.Defaults()
+	c.Vocab = vocab
+	c.Sched.Capacity = capacity
+	c.Sched.Limits.Turns, c.Sched.Limits.Tokens = cfg.Agent.MaxTurns, cfg.Rollout.MaxLen
+	c.Sched.Limits.Attempts, c.Sched.Limits.Time = 1+cfg.Rollout.Retries, int64(cfg.Agent.Timeout*1000)
+	return c
+}
+
+// drive starts a driver for one evaluation and stops it again.
+func drive(ctx context.Context, c rollout.Config, runner agent.Runner, tasks []agent.Task, samples int) (*rollout.Evaluation, *clock, error) {
+	driver, err := rollout.New(c, runner, nothing{}, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	clock := newClock()
+	driving, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
+	go func() { ended <- driver.Run(driving) }()
+	e, err := driver.Evaluate(ctx, tasks, samples)
+	clock.lap("evaluate")
+	stop()
+	if broken := <-ended; broken != nil {
+		err = broken
+	}
+	if err != nil && ctx.Err() != nil {
+		err = &Problem{Code: CodeInterrupted, What: "the evaluation was stopped", Fix: "run it again", Err: err}
+	}
+	return e, clock, err
+}
+
+func evalResult(cfg *Config, m *Model, e *rollout.Evaluation, clock *clock) *EvalResult {
+	event := evalEvent(0, e, cfg, clock)
+	r := &EvalResult{
+		Model: m.Path, Fingerprint: m.Weights.Fingerprint, Prompts: len(e.Groups), Samples: cfg.Eval.Samples, Temperature: cfg.Eval.Temperature,
+		PassAt1: event.PassAt1, PassAtK: event.PassAtK, Turns: event.Turns.Mean, Failed: e.Failed(), Outcomes: event.Outcomes, Sources: event.Sources,
+		Seconds: clock.total(),
+	}
+	r.Score, _ = e.Score()
+	for _, g := range e.Groups {
+		for _, roll := range g.Rollouts {
+			r.Sampled += int64(roll.Sampled())
+		}
+	}
+	return r
+}
+
+// nothing is a source without training tasks.
+type nothing struct{}

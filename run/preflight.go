@@ -1,0 +1,241 @@
+// Everything that can be known before the first token: refused here, in sentences, all at once, or resolved into a plan.
+
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"molt/agent"
+	"molt/algo"
+	"molt/chat"
+	"molt/engine/local"
+	"molt/examples/answer"
+	"molt/examples/shop"
+	"molt/numeric/model"
+	"molt/prompts"
+	"molt/traj"
+)
+
+// environments are the agents in the binary, by the names of agent.name.
+var environments = map[string]func() agent.Env{
+	"shop":   func() agent.Env { return shop.New() },
+	"answer": func() agent.Env { return answer.New() },
+}
+
+// rlPlan is a configuration with everything resolved that the loop needs.
+type rlPlan struct {
+	cfg      *Config
+	model    *Model
+	shape    model.Config // of the model, its longest sequence lowered to the run's
+	engine   local.Config
+	algo     algo.Config
+	sets     []*prompts.Set
+	stream   *prompts.Stream
+	prompts  int // rows to train on
+	heldOut  []agent.Task
+	inputs   map[string]string // digests of what the run reads
+	capacity int               // rollouts in flight
+	lag      int               // published versions
+	updates  int64             // optimizer steps of the whole run, for the schedule
+	steps    int64             // batches of the whole run
+}
+
+// preflight opens and checks everything that a run reads, and writes nothing.
+func preflight(cfg *Config) (*rlPlan, error) {
+	p := &rlPlan{cfg: cfg, inputs: map[string]string{}}
+	if err := p.settings(); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.model, err = OpenModel(cfg.Model.Path); err != nil {
+		return nil, err
+	}
+	if err := p.model.needTemplate(); err != nil {
+		return nil, err
+	}
+	p.inputs["model"] = p.model.Weights.Fingerprint
+	if p.shape, err = bounded(p.model.Shape, cfg.Rollout.MaxLen); err != nil {
+		return nil, err
+	}
+	if err := p.data(); err != nil {
+		return nil, err
+	}
+	if err := p.lengths(); err != nil {
+		return nil, err
+	}
+	p.horizon()
+	p.sizes()
+	return p, p.engine.Validate(p.shape)
+}
+
+// settings checks what needs no file.
+func (p *rlPlan) settings() error {
+	var problems []error
+	refuse := func(setting, why, fix string) {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: setting, What: why, Fix: fix})
+	}
+	c := p.cfg
+	if len(c.Data.Prompts) == 0 {
+		refuse("data.prompt_dataset", "no prompts to train on", "name JSONL files")
+	}
+	if c.Data.Probs != nil && len(c.Data.Probs) != len(c.Data.Prompts) {
+		refuse("data.prompt_probs", fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Prompts)), "give one weight for each file, or none")
+	}
+	if c.Rollout.MaxNewTokens >= c.Rollout.MaxLen {
+		refuse("rollout.max_new_tokens", fmt.Sprintf("one turn may take %d tokens of the rollout's %d, which leaves no room for the prompt", c.Rollout.MaxNewTokens, c.Rollout.MaxLen), "lower it, or raise rollout.max_len")
+	}
+	if c.Train.BatchSize > c.Rollout.BatchSize*c.Rollout.Samples {
+		refuse("train.batch_size", fmt.Sprintf("%d rollouts for each optimizer step, but a batch has only %d", c.Train.BatchSize, c.Rollout.BatchSize*c.Rollout.Samples), "lower it, or leave it at 0")
+	}
+	if len(c.Eval.Dataset) == 0 && (c.Eval.Steps > 0 || c.Eval.AtStart || c.Train.StopScore > 0) {
+		refuse("eval.dataset", "evaluation is wanted and there is nothing to evaluate on", "name JSONL files, or leave eval.steps, eval.eval_at_start and train.stop_score out")
+	}
+	if c.Ckpt.BestKey == "passk" && c.Eval.Samples < 2 {
+		refuse("ckpt.best_metric_key", "pass@k needs more than one rollout of each held-out prompt", "raise eval.n_samples_per_prompt, or choose pass1")
+	}
+	if c.Actor.Scheduler != "constant" && c.Train.Steps > 0 && c.Actor.WarmupSteps >= c.Train.Steps*p.updatesPerBatch() {
+		refuse("actor.lr_warmup_steps", "the warm-up is longer than the run", "shorten it")
+	}
+	if !c.Algo.Filter && (c.Algo.Range[0] != 0 || c.Algo.Range[1] != 1) {
+		refuse("algo.dynamic_filtering_range", "it has no effect without filtering", "add --algo.dynamic_filtering_enable, or leave it out")
+	}
+	p.mathematics()
+	for _, q := range algo.Check(p.algo, p.facts()) {
+		refuse(settingOf(q.Field), q.Why, q.Fix)
+	}
+	return errors.Join(problems...)
+}
+
+// mathematics translates the settings into algo's words.
+func (p *rlPlan) mathematics() {
+	c := p.cfg
+	p.algo = algo.Config{
+		RewardLow: c.Reward.ClipRange[0], RewardHigh: c.Reward.ClipRange[1],
+		Advantage:   algo.AdvantageConfig{Estimator: c.Algo.Advantage.Estimator, Gamma: c.Algo.Advantage.Gamma, NoWhiten: c.Algo.Advantage.NoWhiten},
+		Correction:  algo.CorrectionConfig{Level: c.Algo.Advantage.Level, Mode: c.Algo.Advantage.Mode, Low: c.Algo.Advantage.Threshold[0], High: c.Algo.Advantage.Threshold[1]},
+		Loss:        algo.LossConfig{Name: map[string]string{"ppo": "ppo", "pg": "policy_gradient"}[c.Actor.LossMode], ClipLow: c.Actor.Clip[0], ClipHigh: c.Actor.Clip[1], DualClip: c.Actor.DualClip},
+		KL:          algo.KLConfig{Estimator: c.Algo.KL.Estimator, Coef: c.Algo.KL.Coef, AsLoss: c.Algo.KL.UseLoss, Target: c.Algo.KL.Target, Horizon: float64(c.Algo.KL.Horizon)},
+		EntropyCoef: c.Actor.Entropy,
+		Filter:      algo.FilterConfig{MinGraded: 1, Dynamic: c.Algo.Filter, Low: c.Algo.Range[0], High: c.Algo.Range[1]},
+	}
+	if c.Train.Mode == "one_step_ahead" {
+		p.lag = 1
+	}
+}
+
+func (p *rlPlan) facts() algo.Facts {
+	c := p.cfg
+	return algo.Facts{N: c.Rollout.Samples, MaxLag: int64(p.lag), Temperature: c.Rollout.Temperature, TopP: c.Rollout.TopP, MinP: c.Rollout.MinP, TopK: c.Rollout.TopK, Reference: c.Algo.KL.Coef > 0}
+}
+
+// settingOf gives the user's name of a field of algo.
+func settingOf(field string) string {
+	names := map[string]string{
+		"reward.low": "reward.clip_range", "advantage.estimator": "algo.advantage.estimator", "advantage.gamma": "algo.advantage.gamma",
+		"advantage.no_whiten": "algo.advantage.no_whiten", "correction.level": "algo.advantage.is_correction_level",
+		"correction.mode": "algo.advantage.is_correction_mode", "correction.low": "algo.advantage.is_correction_threshold",
+		"loss.name": "actor.loss_mode", "loss.clip_low": "actor.eps_clip_low_high", "loss.clip_high": "actor.eps_clip_low_high",
+		"loss.dual_clip": "actor.dual_clip", "loss.entropy_coef": "actor.entropy_coef", "kl.coef": "algo.kl.init_coef",
+		"kl.estimator": "algo.kl.estimator", "kl.as_loss": "algo.kl.use_loss", "kl.target": "algo.kl.target",
+		"filter.low": "algo.dynamic_filtering_range", "filter.dynamic": "algo.dynamic_filtering_enable",
+	}
+	if name, ok := names[field]; ok {
+		return name
+	}
+	return field
+}
+
+// filter judges a group for the scheduler: "" when it trains.
+func (p *rlPlan) filter(g *traj.Group) string {
+	var reward []float64
+	for _, r := range g.Graded() {
+		reward = append(reward, algo.ClipReward(r.Reward, p.algo.RewardLow, p.algo.RewardHigh))
+	}
+	return string(algo.Filter(reward, p.algo))
+}
+
+func (p *rlPlan) data() error {
+	c := p.cfg
+	keys := prompts.Keys{Input: c.Data.InputKey, Label: c.Data.LabelKey, Tools: c.Data.ToolsKey, ID: c.Data.IDKey}
+	sets, err := readSets(c.Data.Prompts, c.Data.Probs, keys, c.Data.MaxSamples)
+	if err != nil {
+		return err
+	}
+	for _, s := range sets {
+		p.prompts += s.Len()
+	}
+	p.sets = sets
+	stream := prompts.Config{Seed: c.Train.Seed, Shuffle: true, Epochs: int64(c.Train.Episodes)}
+	if c.Train.Steps > 0 {
+		stream.Epochs = 0
+	}
+	if p.stream, err = prompts.NewStream(stream, sets...); err != nil {
+		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the data settings", Err: err}
+	}
+	evalSets, err := readSets(c.Eval.Dataset, nil, keys, c.Eval.MaxSamples)
+	if err != nil {
+		return err
+	}
+	if p.heldOut, err = heldOut(evalSets, c.Train.Seed); err != nil {
+		return err
+	}
+	p.inputs, err = digests(p.inputs, append(append([]string{}, c.Data.Prompts...), c.Eval.Dataset...))
+	return err
+}
+
+// lengths renders every prompt and refuses one that leaves no room for a reply.
+func (p *rlPlan) lengths() error {
+	tasks, err := heldOut(p.sets, p.cfg.Train.Seed)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, t := range append(tasks, p.heldOut...) {
+		if err := p.fits(t); err != nil && len(problems) < 20 {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// fits renders a task's prompt. An environment may show something else; then its session says so in time.
+func (p *rlPlan) fits(t agent.Task) error {
+	where := fmt.Sprintf("%s: row %s", t.Source, t.ID)
+	o, err := p.model.Renderer.Prompt(chat.Conversation{Messages: t.Messages, Tools: t.Tools})
+	if err != nil {
+		return &Problem{Code: CodeTemplate, Where: where, What: err.Error(), Fix: "mend the row or the chat template", Err: err}
+	}
+	if n := len(o.IDs); n >= p.cfg.Rollout.MaxLen {
+		return &Problem{Code: CodeData, Where: where, What: fmt.Sprintf("the prompt has %d tokens and a rollout at most %d", n, p.cfg.Rollout.MaxLen), Fix: "shorten the row, or raise --rollout.max_len"}
+	}
+	return nil
+}
+
+// horizon counts the batches and optimizer steps of the whole run.
+func (p *rlPlan) horizon() {
+	c := p.cfg
+	p.steps = int64(c.Train.Steps)
+	if p.steps == 0 {
+		p.steps = int64((p.prompts*c.Train.Episodes + c.Rollout.BatchSize - 1) / c.Rollout.BatchSize)
+	}
+	p.updates = p.steps * int64(p.updatesPerBatch())
+}
+
+func (p *rlPlan) updatesPerBatch() int {
+	c := p.cfg
+	if c.Train.BatchSize == 0 {
+		return c.Train.MaxEpochs
+	}
+	return (c.Rollout.BatchSize*c.Rollout.Samples + c.Train.BatchSize - 1) / c.Train.BatchSize * c.Train.MaxEpochs
+}
+
+func (p *rlPlan) sizes() {
+	c := p.cfg
+	p.capacity = c.Engine.InFlight
+	if p.capacity == 0 {
+		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
+	}
+	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, c.Rollout.MaxLen, p.shape)
+	p.engine.Adam = local.Adam{Beta1: c.Actor.Adam.Betas[0], Beta2: c.Actor.Adam.Betas[1], Eps: c.Actor.Adam.Eps, Decay: c.Actor.Adam.WeightDecay}
+}

@@ -1,0 +1,148 @@
+// Reinforcement learning, composed: this file closes the circle of the loop and is the only place that does.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"molt/agent"
+	"molt/gateway"
+	"molt/metrics"
+	"molt/rollout"
+	"molt/train"
+)
+
+// RL runs, or resumes, reinforcement learning in the folder cfg.Ckpt.Path.
+func RL(ctx context.Context, cfg *Config, settings []*Setting, view View) (result *RLResult, err error) {
+	r := &rlRun{cfg: cfg, view: view, started: time.Now()}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.open(ctx, settings); err != nil {
+		return nil, err
+	}
+	return r.run(ctx)
+}
+
+// rlRun is a run of reinforcement learning with everything that it opened.
+type rlRun struct {
+	cfg      *Config
+	view     View
+	started  time.Time
+	folder   *Folder
+	model    *Model
+	engines  *engines
+	trainer  *train.Trainer
+	driver   *rollout.Driver
+	source   *taskSource
+	heldOut  []agent.Task
+	recorder *recorder
+	gateway  *gateway.Gateway
+	log      *metrics.Log
+	keeper   *metrics.Keeper
+	saved    progress
+	unparsed bool           // the alarm about unread tool calls was raised
+	closers  []func() error // in order of start; close goes backwards
+}
+
+// run drives the loop to its end. The driver's goroutine has ended when it returns.
+func (r *rlRun) run(ctx context.Context) (*RLResult, error) {
+	driving, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
+	go func() { ended <- r.driver.Run(driving) }()
+	err := r.loop(ctx)
+	stop()
+	if broken := <-ended; broken != nil {
+		err = broken // a broken promise is the cause of whatever the loop saw
+	}
+	if errors.Is(err, rollout.ErrEnd) {
+		err = nil
+	}
+	return r.end(ctx, err)
+}
+
+// loop is the algorithm: take a batch, train on it, serve the new weights; now and then evaluate; save.
+func (r *rlRun) loop(ctx context.Context) error {
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	for !r.over() {
+		step, clock := r.saved.Step+1, newClock()
+		batch, err := r.driver.Next(ctx)
+		if err != nil {
+			return err
+		}
+		clock.lap("generate")
+		trained, err := r.trainer.Step(ctx, batch.Groups)
+		if err != nil {
+			return err
+		}
+		clock.lap("train")
+		if err := r.driver.Publish(ctx, trained.Version, r.serve); err != nil {
+			return err
+		}
+		clock.lap("publish")
+		r.report(step, batch, trained, clock)
+		r.saved.Step = step
+		if r.evaluates(step) {
+			if err := r.evaluate(ctx); err != nil {
+				return err
+			}
+		}
+		if r.over() || step%int64(r.cfg.Ckpt.SaveSteps) == 0 || r.saved.bestIs(step) {
+			if err := r.save(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin evaluates and saves what training starts from, unless the run is resumed.
+func (r *rlRun) begin(ctx context.Context) error {
+	if r.saved.Resumed {
+		return nil
+	}
+	if r.cfg.Eval.AtStart {
+		if err := r.evaluate(ctx); err != nil {
+			return err
+		}
+	}
+	return r.save(ctx)
+}
+
+// serve hands the learner's weights to the generator.
+func (r *rlRun) serve(ctx context.Context) error {
+	w, err := r.engines.learner.Weights(ctx)
+	if err != nil {
+		return err
+	}
+	return r.engines.generator.Publish(ctx, w)
+}
+
+// over reports whether the run has taken its steps, or reached its goal.
+func (r *rlRun) over() bool {
+	return r.cfg.Train.Steps > 0 && r.saved.Step >= int64(r.cfg.Train.Steps) ||
+		r.cfg.Train.StopScore > 0 && r.saved.Best != nil && r.saved.Best.Score >= r.cfg.Train.StopScore
+}
+
+// evaluates reports whether the held-out prompts are tried after the step.
+func (r *rlRun) evaluates(step int64) bool {
+	if len(r.heldOut) == 0 {
+		return false
+	}
+	every := int64(r.cfg.Eval.Steps)
+	return every > 0 && step%every == 0 || r.cfg.Train.Steps > 0 && step == int64(r.cfg.Train.Steps)
+}
+
+// close ends everything that was opened, last first.
+func (r *rlRun) close() error {
+	var errs []error
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		errs = append(errs, r.closers[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// opened registers what close must end.
+func (r *rlRun) opened(end func() error) { r.closers = append(r.closers, end) }

@@ -1,0 +1,121 @@
+// How a run of reinforcement learning ends: the best weights as a Hugging Face folder, the report, and what to say.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"molt/engine"
+	"molt/internal/atomicfile"
+	"molt/metrics"
+	"molt/rollout"
+	"molt/web"
+)
+
+// RLResult is what a finished run has to say.
+type RLResult struct {
+	Run        string  `json:"run"`
+	Steps      int64   `json:"steps"`
+	First      float64 `json:"first"` // held-out score before training; 0 without evaluation
+	Best       float64 `json:"best"`  // best held-out score
+	BestStep   int64   `json:"best_step"`
+	Last       float64 `json:"last"` // held-out score of the last evaluation
+	Seconds    float64 `json:"seconds"`
+	Generated  int64   `json:"tokens_generated"`
+	Trained    int64   `json:"tokens_trained"`
+	Checkpoint string  `json:"checkpoint"` // Hugging Face folder of the best weights
+	Report     string  `json:"report"`
+}
+
+// String is the result as a few lines.
+func (r *RLResult) String() string {
+	s := fmt.Sprintf("trained %d steps in %s\n", r.Steps, time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+	if r.Best > 0 || r.First > 0 {
+		s += fmt.Sprintf("held-out score  %.1f %% before, %.1f %% at the best step %d, %.1f %% at the end\n", 100*r.First, 100*r.Best, r.BestStep, 100*r.Last)
+	}
+	return s + fmt.Sprintf("model           %s\nreport          %s\n", r.Checkpoint, r.Report)
+}
+
+// end writes what a run leaves behind. err is why the loop ended, nil when it came to its end.
+func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
+	resume := r.view.Command
+	ended := metrics.RunEnded{Outcome: "finished", Seconds: time.Since(r.started).Seconds(), PeakRSSBytes: peakRSS()}
+	switch {
+	case err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)):
+		ended.Outcome, ended.Reason, ended.Resume = "stopped", "interrupted", resume
+		err = &Problem{Code: CodeInterrupted, Where: r.folder.Path, What: fmt.Sprintf("stopped after step %d", r.saved.Step), Fix: "the same command resumes: " + resume, Err: err}
+	case err != nil:
+		ended.Outcome, ended.Reason, ended.Resume = "failed", err.Error(), resume
+		err = r.blame(err)
+	default:
+		err = r.finish(ctx)
+	}
+	r.log.Emit(ended)
+	err = errors.Join(err, writeReport(r.folder))
+	if err != nil {
+		return nil, err
+	}
+	return r.result(), r.folder.Finish("finished")
+}
+
+// blame gives the exit code's class to an error of the loop: a broken promise is an alarm.
+func (r *rlRun) blame(err error) error {
+	var p *Problem
+	if errors.As(err, &p) || errors.Is(err, engine.ErrUnavailable) {
+		return err
+	}
+	if errors.Is(err, rollout.ErrStopped) {
+		return err
+	}
+	return &Problem{Code: CodeAlarm, Where: r.folder.Path, What: err.Error(), Fix: "nothing was trained on it; look at the run with `molt show " + Quoted(r.folder.Path) + "`", Err: err}
+}
+
+// finish exports the best weights, or the last ones when nothing was evaluated.
+func (r *rlRun) finish(ctx context.Context) error {
+	dir := r.folder.File(bestDir)
+	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
+		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+	}
+	if b := r.saved.Best; b != nil && b.Step != r.saved.Step {
+		if _, err := r.engines.learner.Load(ctx, r.folder.File(checkpointsDir, b.Checkpoint)); err != nil {
+			return err
+		}
+	}
+	w, err := r.engines.learner.Weights(ctx)
+	if err != nil {
+		return err
+	}
+	return r.model.export(dir, w)
+}
+
+func (r *rlRun) result() *RLResult {
+	s := &r.saved
+	out := &RLResult{
+		Run: r.folder.Path, Steps: s.Step, Seconds: s.Totals.Seconds, Generated: s.Totals.Generated, Trained: s.Totals.Trained,
+		Checkpoint: r.folder.File(bestDir), Report: r.folder.File(reportFile),
+	}
+	if s.Best != nil {
+		out.First, out.Best, out.BestStep, out.Last = s.First.Score, s.Best.Score, s.Best.Step, s.Last.Score
+	}
+	return out
+}
+
+// writeReport makes report.html from the events.
+func writeReport(f *Folder) error {
+	records, err := metrics.Read(f.File(eventsFile))
+	if err != nil {
+		return err
+	}
+	rollouts, err := metrics.ReadRollouts(f.File(rolloutsFile), records)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFunc(f.File(reportFile), func(w io.Writer) error {
+		return web.Report(w, records, rollouts, web.Options{})
+	})
+}

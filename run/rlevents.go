@@ -1,0 +1,245 @@
+// What a run of reinforcement learning says about itself while it goes on.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"molt/metrics"
+	"molt/rollout"
+	"molt/rollout/sched"
+	"molt/train"
+	"molt/traj"
+)
+
+// openEvents starts the events and the kept rollouts of a run, or continues both at the event seq.
+func openEvents(f *Folder, seq, step int64, sinks []metrics.Sink, keep metrics.Config) (log *metrics.Log, keeper *metrics.Keeper, err error) {
+	path := f.File(eventsFile)
+	var history []metrics.Record
+	if _, statErr := os.Stat(path); errors.Is(statErr, os.ErrNotExist) {
+		log, err = metrics.Create(path, sinks...)
+	} else {
+		log, history, err = metrics.Resume(path, seq, step, sinks...)
+	}
+	if err == nil {
+		keeper, err = metrics.OpenKeeper(f.File(rolloutsFile), log, keep, history)
+	}
+	if err != nil {
+		return nil, nil, &Problem{Code: CodeResource, Where: path, What: "cannot write events", Why: reason(err), Fix: "make room or check the folder's permissions; the same command resumes", Err: err}
+	}
+	return log, keeper, nil
+}
+
+// started is the first event of an attempt.
+func (p *rlPlan) started(f *Folder, view View, saved progress) metrics.RunStarted {
+	config, _ := os.ReadFile(f.File(configFile)) // written by OpenFolder; a report without it is still a report
+	return metrics.RunStarted{
+		Name: f.Path, Method: p.cfg.Algo.Advantage.Estimator, Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,
+		Model:   metrics.Model{Name: p.model.Path, Params: int64(p.shape.ParamCount()), Vocab: p.shape.Vocab, Context: p.shape.MaxPositions, Fingerprint: p.model.Weights.Fingerprint},
+		Machine: machine(p.cfg.Engine.Threads), Build: Build(),
+		Plan:        metrics.Plan{Steps: p.steps, Groups: p.cfg.Rollout.BatchSize, Samples: p.cfg.Rollout.Samples},
+		ResumedFrom: saved.From,
+	}
+}
+
+// report tells about one step: its event, the rollouts worth keeping, and what looks wrong.
+func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, clock *clock) {
+	e := stepEvent(step, batch, trained, clock)
+	r.saved.Totals.Generated += e.Generated
+	r.saved.Totals.Trained += int64(trained.Tokens)
+	r.saved.Totals.Seconds += clock.total()
+	r.log.Emit(e)
+	left := 0
+	if r.cfg.Train.Steps > 0 {
+		left = r.cfg.Train.Steps - int(step) + 1
+	}
+	r.keeper.Keep(step, metrics.Train, left, r.candidates(step, metrics.Train, batch.Groups, trained))
+	for _, g := range batch.Groups {
+		r.recorder.forget(g.ID, len(g.Rollouts))
+	}
+	r.alarms(step, batch, trained)
+}
+
+func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *clock) metrics.StepDone {
+	e := metrics.StepDone{
+		Step: step, Version: int64(trained.Version), Groups: len(batch.Groups), Outcomes: map[string]int{},
+		Loss: trained.Loss.Loss, GradNorm: trained.GradNorm, Skipped: trained.Skipped > 0, LearningRate: trained.LR,
+		Ratio:        &metrics.Divergence{K1: trained.Loss.MeanKL1(), K3: trained.Loss.MeanKL3(), Max: math.Log(max(trained.Loss.RatioMax, 1))},
+		Mismatch:     &metrics.Divergence{K1: trained.Mismatch.MeanKL1(), K3: trained.Mismatch.MeanKL3(), Max: trained.Mismatch.Worst},
+		ClipFraction: new(trained.Loss.Clipped()), ESS: new(trained.Mismatch.EffectiveShare()),
+		Trained: int64(trained.Loss.Tokens), Seconds: clock.seconds, WallSeconds: clock.total(),
+	}
+	if trained.Reference.Tokens > 0 {
+		e.Reference = &metrics.Divergence{K1: trained.Reference.Mean(), K3: trained.Reference.Mean()}
+	}
+	if trained.Entropy > 0 {
+		e.Entropy = &trained.Entropy
+	}
+	var rewards, turns, tokens, lags []float64
+	for _, g := range batch.Groups {
+		if flat(g) {
+			e.Filtered = count(e.Filtered, "flat")
+		}
+		for _, roll := range g.Rollouts {
+			e.Outcomes[string(roll.Outcome)]++
+			e.Generated += int64(roll.Sampled())
+			if !roll.Outcome.Graded() {
+				continue
+			}
+			rewards = append(rewards, roll.Reward)
+			turns = append(turns, float64(roll.Turns()))
+			tokens = append(tokens, float64(roll.Sampled()))
+			lags = append(lags, float64(roll.Lag(trained.Before)))
+		}
+	}
+	e.Reward, e.Turns, e.ActionTokens, e.Lag = metrics.Describe(rewards), metrics.Describe(turns), metrics.Describe(tokens), metrics.Describe(lags)
+	e.GeneratedPerSec = clock.rate(int(e.Generated), "generate")
+	e.TrainedPerSec = clock.rate(trained.Tokens, "train")
+	return e
+}
+
+func count(m map[string]int, key string) map[string]int {
+	if m == nil {
+		m = map[string]int{}
+	}
+	m[key]++
+	return m
+}
+
+// flat reports whether all graded rollouts of a group earned the same.
+func flat(g *traj.Group) bool {
+	graded := g.Graded()
+	for _, r := range graded {
+		if r.Reward != graded[0].Reward {
+			return false
+		}
+	}
+	return len(graded) > 0
+}
+
+// alarms names what a healthy run does not show.
+func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result) {
+	raise := func(name, sentence, fix string) {
+		r.log.Emit(metrics.Alarm{Name: name, Severity: metrics.Warning, Step: step, Sentence: sentence, Fix: fix})
+	}
+	if trained.Updates == 0 && trained.Skipped == 0 {
+		raise("no-gradient", fmt.Sprintf("step %d: no token had a gradient, so the weights did not change", step), "if it stays so: the prompts are all solved, or all hopeless; look at the rewards")
+	}
+	if trained.Skipped > 0 {
+		raise("step-skipped", fmt.Sprintf("step %d: %d optimizer steps had a gradient norm that is no number and were skipped", step, trained.Skipped), "lower the learning rate")
+	}
+	if n := trained.Loss.NonFinite + trained.Mismatch.NonFinite; n > 0 {
+		raise("non-finite-tokens", fmt.Sprintf("step %d: %d tokens had numbers that are not finite and were left out", step, n), "look at the rollouts of this step")
+	}
+	if batch.Short != "" {
+		raise("short-batch", fmt.Sprintf("step %d: the batch has only %d groups: %s", step, len(batch.Groups), batch.Short), "loosen the filter, or add prompts")
+	}
+	if failed := failures(batch); failed > 0 {
+		raise("failed-rollouts", fmt.Sprintf("step %d: %d rollouts failed through no fault of the policy and were left out", step, failed), "look at their outcomes and details with molt show")
+	}
+	if c := r.gateway.Counts(); c.Offered > 100 && c.Calls == 0 && !r.unparsed {
+		r.unparsed = true
+		raise("tools-never-parsed", fmt.Sprintf("%d turns were offered tools and no tool call was ever read", c.Offered), "the model may use another call syntax than the one that is parsed")
+	}
+}
+
+func failures(batch sched.Batch) int {
+	n := 0
+	for _, g := range batch.Groups {
+		for _, r := range g.Rollouts {
+			if !r.Outcome.Graded() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// note tells about an attempt that will be tried again.
+func (r *rlRun) note(t *traj.Rollout) {
+	r.log.Emit(metrics.Note{Text: fmt.Sprintf("group %d sample %d ended as %s and is tried again: %s", t.Group, t.Sample, t.Outcome, t.Detail)})
+}
+
+// dropped tells about a group that will not train.
+func (r *rlRun) dropped(g *traj.Group) {
+	r.recorder.forget(g.ID, len(g.Rollouts))
+	if g.Filtered != string(traj.Cancelled) {
+		r.log.Emit(metrics.Note{Text: fmt.Sprintf("group %d (prompt %s) does not train: %s", g.ID, g.Prompt, g.Filtered)})
+	}
+}
+
+// evaluate tries the held-out prompts with the weights that serve now, and remembers the best.
+func (r *rlRun) evaluate(ctx context.Context) error {
+	clock := newClock()
+	e, err := r.driver.Evaluate(ctx, r.heldOut, r.cfg.Eval.Samples)
+	if err != nil {
+		return err
+	}
+	event := evalEvent(r.saved.Step, e, r.cfg, clock)
+	r.log.Emit(event)
+	r.keeper.Keep(r.saved.Step, metrics.HeldOut, 0, r.candidates(r.saved.Step, metrics.HeldOut, e.Groups, nil))
+	for _, g := range e.Groups {
+		r.recorder.forget(g.ID, len(g.Rollouts))
+	}
+	score := event.PassAt1
+	if r.cfg.Ckpt.BestKey == "passk" {
+		score = event.PassAtK
+	}
+	r.saved.Last = &best{Step: r.saved.Step, Score: score}
+	if r.saved.First == nil {
+		r.saved.First = r.saved.Last
+	}
+	if r.saved.Best == nil || score > r.saved.Best.Score {
+		r.saved.Best = &best{Step: r.saved.Step, Score: score}
+	}
+	return nil
+}
+
+// evalEvent describes an evaluation, counted by rollout.
+func evalEvent(step int64, e *rollout.Evaluation, cfg *Config, clock *clock) metrics.EvalDone {
+	clock.lap("evaluate")
+	out := metrics.EvalDone{
+		Step: step, Version: int64(e.Version), Name: "held_out", Temperature: cfg.Eval.Temperature, Samples: cfg.Eval.Samples,
+		Outcomes: map[string]int{}, WallSeconds: clock.total(),
+	}
+	out.PassAt1, _ = e.PassAt(1)
+	out.PassAtK, _ = e.PassAt(cfg.Eval.Samples)
+	var turns, tokens []float64
+	sources := map[string]bool{}
+	for _, g := range e.Groups {
+		sources[g.Source] = true
+		for _, r := range g.Rollouts {
+			out.Outcomes[string(r.Outcome)]++
+			if r.Outcome.Graded() {
+				out.N++
+				turns = append(turns, float64(r.Turns()))
+				tokens = append(tokens, float64(r.Sampled()))
+			}
+		}
+	}
+	out.Turns, out.ActionTokens = metrics.Describe(turns), metrics.Describe(tokens)
+	if len(sources) > 1 {
+		out.Sources = map[string]metrics.EvalSource{}
+		for name := range sources {
+			part := e.Of(name)
+			s := metrics.EvalSource{N: part.Rollouts()}
+			s.PassAt1, _ = part.PassAt(1)
+			s.PassAtK, _ = part.PassAt(cfg.Eval.Samples)
+			out.Sources[name] = s
+		}
+	}
+	return out
+}
+
+// Quoted makes a word safe to paste into a shell.
+func Quoted(word string) string {
+	if strings.ContainsAny(word, " '\"\\$`!*?[](){}<>|&;#~") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}

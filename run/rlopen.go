@@ -1,0 +1,167 @@
+// How a run of reinforcement learning is put together, in order of start.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"molt/agent"
+	"molt/engine"
+	"molt/engine/local"
+	"molt/gateway"
+	"molt/metrics"
+	"molt/rollout"
+	"molt/rollout/sched"
+	"molt/train"
+)
+
+func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
+	plan, err := preflight(r.cfg)
+	if err != nil {
+		return err
+	}
+	r.model, r.heldOut, r.recorder = plan.model, plan.heldOut, newRecorder()
+	r.source = &taskSource{plan.stream}
+	if r.folder, err = OpenFolder(r.cfg.Ckpt.Path, "rl", settings, plan.inputs); err != nil {
+		return err
+	}
+	r.opened(r.folder.Close)
+	if err := r.openEngines(plan); err != nil {
+		return err
+	}
+	r.opened(r.engines.close)
+	state, err := r.restore(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.openLog(plan); err != nil {
+		return err
+	}
+	r.opened(func() error { return errors.Join(r.keeper.Close(), r.log.Close()) })
+	r.trainer = train.New(r.trainConfig(plan), r.engines.learner, reference(r.engines), state.Train)
+	return r.openDriver(plan, state)
+}
+
+func reference(e *engines) engine.Learner {
+	if e.reference == nil {
+		return nil
+	}
+	return e.reference
+}
+
+func (r *rlRun) openEngines(plan *rlPlan) (err error) {
+	e := &engines{}
+	if e.learner, err = local.NewLearner(plan.shape, r.model.Weights, plan.engine); err == nil {
+		e.generator, err = local.NewGenerator(plan.shape, r.model.Weights, plan.engine)
+	}
+	if err == nil && r.cfg.Algo.KL.Coef > 0 {
+		e.reference, err = local.NewLearner(plan.shape, r.model.Weights, plan.engine)
+	}
+	if err != nil {
+		return errors.Join(&Problem{Code: CodeModel, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}, e.close())
+	}
+	r.engines = e
+	return nil
+}
+
+// openLog starts the events of the run, or continues them at the checkpoint.
+func (r *rlRun) openLog(plan *rlPlan) (err error) {
+	sinks := r.view.sinks()
+	if r.cfg.Logger.TensorBoard {
+		sinks = append(sinks, metrics.NewTensorBoard(r.folder.File(tensorboardDir)))
+	}
+	r.log, r.keeper, err = openEvents(r.folder, r.saved.Seq, r.saved.Step, sinks,
+		metrics.Config{KeepBytes: int64(r.cfg.Logger.KeepMiB) << 20, KeepPerStep: r.cfg.Logger.KeepPerStep})
+	if err != nil {
+		return err
+	}
+	r.log.Emit(plan.started(r.folder, r.view, r.saved))
+	for _, w := range r.saved.Warnings {
+		r.log.Emit(metrics.Alarm{Name: "damaged-checkpoint", Severity: metrics.Warning, Step: r.saved.Step, Sentence: w, Fix: "nothing: training continues from the checkpoint before it"})
+	}
+	return nil
+}
+
+// trainConfig is what a step needs to know.
+func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
+	schedule := local.Schedule{Kind: r.cfg.Actor.Scheduler, LR: r.cfg.Actor.Adam.LR, Warmup: int64(r.cfg.Actor.WarmupSteps), Steps: plan.updates, MinRatio: r.cfg.Actor.MinLRRatio}
+	c := train.Config{
+		Config: plan.algo, BatchSize: r.cfg.Train.BatchSize, MaxEpochs: r.cfg.Train.MaxEpochs, MicroTokens: r.cfg.Train.MicroTokens,
+		MaxNorm: r.cfg.Actor.MaxNorm, LR: schedule.At, Exact: r.engines.generator.Capabilities().Deterministic,
+	}
+	if r.cfg.Reward.Shuffle {
+		c.Shuffle = func(reward []float64) { shuffle(reward, r.cfg.Train.Seed, uint64(r.saved.Step)) }
+	}
+	return c
+}
+
+// openDriver wires agents to the generator through the capture gateway, and the scheduler around them.
+func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
+	gate, err := gateway.New(gateway.Config{Generator: r.engines.generator, Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
+	if err != nil {
+		return &Problem{Code: CodeTemplate, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
+	}
+	r.gateway = gate
+	runner := newRunner(r.cfg, r.recorder.wrap(r.sessions(gate)))
+	if !r.saved.Resumed {
+		r.driver, err = rollout.New(r.driverConfig(plan), runner, r.source, 0)
+		return err
+	}
+	if err := r.source.seek(state.Rollout.Cursor); err != nil {
+		return err
+	}
+	r.driver, err = rollout.Restore(r.driverConfig(plan), runner, r.source, state.Rollout)
+	return err
+}
+
+// sessions opens a capture session for each rollout, with the sampling of training or of evaluation.
+func (r *rlRun) sessions(gate *gateway.Gateway) agent.Opener {
+	return func(job agent.Job) (agent.Policy, error) {
+		return gate.Open(gateway.Options{
+			Seed: r.cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(r.cfg, r.model.stops(), job.Eval),
+		})
+	}
+}
+
+// sampling is how tokens are chosen: every field is the run's own, whatever the model's generation_config suggests.
+func sampling(cfg *Config, stops []int32, eval bool) engine.Sampling {
+	s := engine.Sampling{
+		Temperature: float32(cfg.Rollout.Temperature), TopP: float32(cfg.Rollout.TopP), TopK: cfg.Rollout.TopK, MinP: float32(cfg.Rollout.MinP),
+		MaxTokens: cfg.Rollout.MaxNewTokens, StopTokens: stops,
+	}
+	if eval {
+		s.Temperature = float32(cfg.Eval.Temperature)
+	}
+	return s
+}
+
+func (r *rlRun) driverConfig(plan *rlPlan) rollout.Config {
+	c := rollout.Defaults()
+	c.Vocab = r.engines.generator.Capabilities().Vocab
+	c.Sched = sched.Config{
+		GroupSize: r.cfg.Rollout.Samples, BatchGroups: r.cfg.Rollout.BatchSize, Batches: int64(r.cfg.Train.Steps), Capacity: plan.capacity,
+		MaxLag: plan.lag, MinGraded: plan.algo.Filter.MinGraded, DropBudget: r.cfg.Algo.Budget,
+		Limits: sched.Limits{
+			Turns: r.cfg.Agent.MaxTurns, Tokens: r.cfg.Rollout.MaxLen, Attempts: 1 + r.cfg.Rollout.Retries,
+			Time: int64(r.cfg.Agent.Timeout * 1000), Grace: 10_000, RetryDelay: 1000,
+		},
+	}
+	if plan.algo.Filter.Dynamic {
+		c.Sched.Filter = plan.filter
+	}
+	c.Retried = r.note
+	c.Dropped = r.dropped
+	return c
+}
+
+// seconds turns a setting into a duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// newRunner makes the agent that the configuration names.
+func newRunner(cfg *Config, open agent.Opener) agent.Runner {
+	limits := agent.Defaults()
+	limits.Turns, limits.Reset, limits.Step = cfg.Agent.MaxTurns, seconds(cfg.Agent.StepTimeout), seconds(cfg.Agent.StepTimeout)
+	return &agent.EnvRunner{Config: limits, New: environments[cfg.Agent.Name], Open: open}
+}

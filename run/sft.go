@@ -1,0 +1,261 @@
+// Supervised fine-tuning, composed: conversations in, a model folder out. Resumable like everything that takes time.
+
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"molt/engine"
+	"molt/engine/local"
+	"molt/metrics"
+	"molt/prompts"
+	"molt/train"
+	"molt/weights"
+)
+
+// SFT runs, or resumes, supervised fine-tuning in the folder cfg.Ckpt.Path.
+func SFT(ctx context.Context, cfg *SFTConfig, settings []*Setting, view View) (result *SFTResult, err error) {
+	s := &sftRun{cfg: cfg, view: view, started: time.Now()}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.open(ctx, settings); err != nil {
+		return nil, err
+	}
+	return s.end(ctx, s.loop(ctx))
+}
+
+// sftRun is a run of supervised fine-tuning with everything that it opened.
+type sftRun struct {
+	cfg     *SFTConfig
+	view    View
+	started time.Time
+	plan    *sftPlan
+	folder  *Folder
+	learner *local.Learner
+	log     *metrics.Log
+	saved   sftProgress
+	closers []func() error
+}
+
+// sftProgress is how far a run has come, and with it what a checkpoint holds besides the learner.
+type sftProgress struct {
+	Step    int64          `json:"step"`
+	Seq     int64          `json:"seq"`
+	Cursor  prompts.Cursor `json:"cursor"`
+	Seconds float64        `json:"seconds"`
+	Trained int64          `json:"trained_tokens"`
+	Loss    float64        `json:"loss"` // of the last step
+	Held    *float64       `json:"held_out_loss,omitempty"`
+	Resumed bool           `json:"-"`
+	From    string         `json:"-"`
+}
+
+// SFTResult is what a finished run has to say.
+type SFTResult struct {
+	Run        string   `json:"run"`
+	Steps      int64    `json:"steps"`
+	Loss       float64  `json:"loss"` // of the last step, nats per learned token
+	Held       *float64 `json:"held_out_loss,omitempty"`
+	Seconds    float64  `json:"seconds"`
+	Trained    int64    `json:"tokens_trained"`
+	Checkpoint string   `json:"checkpoint"`
+	Report     string   `json:"report"`
+}
+
+// String is the result as a few lines.
+func (r *SFTResult) String() string {
+	text := fmt.Sprintf("trained %d steps in %s, loss %.3f nats a token", r.Steps, time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond), r.Loss)
+	if r.Held != nil {
+		text += fmt.Sprintf(", held-out %.3f", *r.Held)
+	}
+	return text + fmt.Sprintf("\nmodel   %s\nreport  %s\n", r.Checkpoint, r.Report)
+}
+
+func (s *sftRun) open(ctx context.Context, settings []*Setting) (err error) {
+	if s.plan, err = preflightSFT(s.cfg, s.view.talk()); err != nil {
+		return err
+	}
+	if s.folder, err = OpenFolder(s.cfg.Ckpt.Path, "sft", settings, s.plan.inputs); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.folder.Close)
+	if s.learner, err = local.NewLearner(s.plan.shape, s.plan.model.Weights, s.plan.engine); err != nil {
+		return &Problem{Code: CodeModel, Where: s.cfg.Model.Path, What: err.Error(), Fix: "choose another model", Err: err}
+	}
+	s.closers = append(s.closers, s.learner.Close)
+	if err := s.restore(ctx); err != nil {
+		return err
+	}
+	return s.openLog()
+}
+
+func (s *sftRun) openLog() error {
+	sinks := s.view.sinks()
+	if s.cfg.Logger.TensorBoard {
+		sinks = append(sinks, metrics.NewTensorBoard(s.folder.File(tensorboardDir)))
+	}
+	log, keeper, err := openEvents(s.folder, s.saved.Seq, s.saved.Step, sinks, metrics.Config{})
+	if err != nil {
+		return err
+	}
+	s.log = log
+	s.closers = append(s.closers, func() error { return errors.Join(keeper.Close(), log.Close()) })
+	s.log.Emit(s.plan.started(s.folder, s.view, s.saved.From))
+	if n := s.plan.tooLong; n > 0 {
+		s.log.Emit(metrics.Alarm{Name: "rows-left-out", Severity: metrics.Warning, Sentence: fmt.Sprintf("%d conversations are longer than %d tokens and are left out", n, s.cfg.Data.MaxLen), Fix: "raise data.max_len"})
+	}
+	if n := s.plan.odd; n > 0 {
+		s.log.Emit(metrics.Alarm{Name: "turns-not-read-back", Severity: metrics.Warning, Sentence: fmt.Sprintf("%d assistant turns do not read back from the template as they were written", n), Fix: "look at their tool calls and their thinking"})
+	}
+	return nil
+}
+
+// loop takes the steps, evaluates now and then, and saves.
+func (s *sftRun) loop(ctx context.Context) error {
+	schedule := s.plan.schedule()
+	for s.saved.Step < s.plan.steps {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(s.save(ctx), err)
+		}
+		clock := newClock()
+		lr := schedule.At(s.saved.Step)
+		res, err := train.SFTStep(ctx, s.learner, s.plan.next(s.cfg.Train.BatchSize), s.cfg.Train.MicroTokens, engine.StepOptions{LR: lr, Clip: s.cfg.Model.MaxNorm})
+		if err != nil {
+			return err
+		}
+		s.saved.Step++
+		s.note(res, lr, clock)
+		if err := s.evaluate(ctx); err != nil {
+			return err
+		}
+		if s.saved.Step == s.plan.steps || s.saved.Step%int64(s.cfg.Ckpt.SaveSteps) == 0 {
+			if err := s.save(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sftRun) note(res train.SFTResult, lr float64, clock *clock) {
+	s.saved.Loss = res.Loss
+	s.saved.Trained += int64(res.Tokens)
+	s.saved.Seconds += clock.total()
+	if s.saved.Step%int64(s.cfg.Logger.Every) != 0 && s.saved.Step != s.plan.steps {
+		return
+	}
+	s.log.Emit(metrics.SFTStep{
+		Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: int64(res.Learn), Tokens: int64(res.Tokens), WallSeconds: clock.total(),
+	})
+	if res.Step.Skipped {
+		s.log.Emit(metrics.Alarm{Name: "step-skipped", Severity: metrics.Warning, Step: s.saved.Step, Sentence: fmt.Sprintf("step %d: the gradient norm is no number; the weights did not change", s.saved.Step), Fix: "lower the learning rate"})
+	}
+}
+
+// evaluate measures the loss on held-out conversations.
+func (s *sftRun) evaluate(ctx context.Context) error {
+	every := int64(s.cfg.Eval.Steps)
+	if len(s.plan.heldOut) == 0 || s.saved.Step != s.plan.steps && (every == 0 || s.saved.Step%every != 0) {
+		return nil
+	}
+	res, err := train.SFTLoss(ctx, s.learner, s.plan.heldOut, s.cfg.Train.MicroTokens)
+	if err != nil {
+		return err
+	}
+	s.saved.Held = &res.Loss
+	s.log.Emit(metrics.Note{Text: fmt.Sprintf("step %d: held-out loss %.4f nats over %d tokens", s.saved.Step, res.Loss, res.Learn)})
+	return nil
+}
+
+func (s *sftRun) save(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // an interrupted run still saves
+	name := fmt.Sprintf("step-%06d", s.saved.Step)
+	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(checkpointsDir, name)})
+	s.saved.Cursor = s.plan.stream.Cursor()
+	state, err := json.Marshal(s.saved)
+	if err != nil {
+		return fmt.Errorf("run: encode the checkpoint: %w", err)
+	}
+	dir := s.folder.File(checkpointsDir, name)
+	if _, err := os.Stat(dir); err == nil {
+		return nil // an interrupt right after a save
+	}
+	if err := s.learner.Save(ctx, dir, state); err != nil {
+		return &Problem{Code: CodeResource, Where: dir, What: "cannot save the checkpoint", Why: reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
+	}
+	_, _, err = weights.Prune(s.folder.File(checkpointsDir), s.cfg.Ckpt.MaxNum, int64(s.cfg.Ckpt.MaxMem*1e9), name)
+	return err
+}
+
+func (s *sftRun) restore(ctx context.Context) error {
+	found, _, err := weights.Latest(s.folder.File(checkpointsDir))
+	if errors.Is(err, weights.ErrNoCheckpoint) {
+		return nil
+	}
+	if err != nil {
+		return &Problem{Code: CodeRunFolder, Where: s.folder.Path, What: "no checkpoint can be trusted", Why: err.Error(), Fix: "start again in another folder", Err: err}
+	}
+	path := found.Path
+	if err := found.Close(); err != nil {
+		return err
+	}
+	raw, err := s.learner.Load(ctx, path)
+	if err == nil {
+		err = json.Unmarshal(raw, &s.saved)
+	}
+	if err == nil {
+		err = s.plan.stream.Seek(s.saved.Cursor)
+	}
+	if err != nil {
+		return &Problem{Code: CodeRunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
+	}
+	s.saved.Resumed, s.saved.From = true, filepath.Base(path)
+	return nil
+}
+
+// end writes the model and the report. err is why the loop ended, nil when it came to its end.
+func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
+	ended := metrics.RunEnded{Outcome: "finished", Seconds: time.Since(s.started).Seconds(), PeakRSSBytes: peakRSS()}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		ended.Outcome, ended.Reason, ended.Resume = "stopped", "interrupted", s.view.Command
+		err = &Problem{Code: CodeInterrupted, Where: s.folder.Path, What: fmt.Sprintf("stopped after step %d", s.saved.Step), Fix: "the same command resumes: " + s.view.Command, Err: err}
+	case err != nil:
+		ended.Outcome, ended.Reason, ended.Resume = "failed", err.Error(), s.view.Command
+	default:
+		err = s.export(ctx)
+	}
+	s.log.Emit(ended)
+	if err = errors.Join(err, writeReport(s.folder)); err != nil {
+		return nil, err
+	}
+	return &SFTResult{
+		Run: s.folder.Path, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
+		Checkpoint: s.folder.File(finalDir), Report: s.folder.File(reportFile),
+	}, s.folder.Finish("finished")
+}
+
+func (s *sftRun) export(ctx context.Context) error {
+	dir := s.folder.File(finalDir)
+	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
+		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+	}
+	w, err := s.learner.Weights(ctx)
+	if err != nil {
+		return err
+	}
+	return s.plan.model.export(dir, w)
+}
+
+func (s *sftRun) close() error {
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,228 @@
+// Everything that supervised fine-tuning can know before its first step: settings that make sense, a model that opens,
+// and every conversation laid out as tokens.
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"molt/chat"
+	"molt/engine/local"
+	"molt/metrics"
+	"molt/numeric/model"
+	"molt/prompts"
+	"molt/train"
+)
+
+// sftPlan is a configuration with everything resolved that the loop needs.
+type sftPlan struct {
+	cfg      *SFTConfig
+	model    *Model
+	shape    model.Config
+	engine   local.Config
+	stream   *prompts.Stream
+	examples map[string]train.Example // by exampleKey; rows that are too long are not in it
+	heldOut  []train.Example
+	inputs   map[string]string
+	steps    int64
+	tooLong  int // conversations left out
+	odd      int // assistant turns that do not read back as they were written
+}
+
+func exampleKey(p prompts.Prompt) string { return p.Source + "\x00" + p.ID }
+
+// preflightSFT opens and checks everything that a run reads, and writes nothing.
+func preflightSFT(cfg *SFTConfig, talk io.Writer) (*sftPlan, error) {
+	p := &sftPlan{cfg: cfg, inputs: map[string]string{}, examples: map[string]train.Example{}}
+	if err := p.settings(); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.model, err = OpenModel(cfg.Model.Path); err != nil {
+		return nil, err
+	}
+	if err := p.model.needTemplate(); err != nil {
+		return nil, err
+	}
+	p.inputs["model"] = p.model.Weights.Fingerprint
+	if cfg.Data.MaxLen > p.model.Shape.MaxPositions {
+		return nil, &Problem{Code: CodeSetting, What: fmt.Sprintf("data.max_len is %d and the model sees at most %d tokens", cfg.Data.MaxLen, p.model.Shape.MaxPositions), Fix: "lower data.max_len"}
+	}
+	p.shape = p.model.Shape
+	p.shape.MaxPositions = cfg.Data.MaxLen
+	if err := p.data(); err != nil {
+		return nil, err
+	}
+	p.engine = engineConfig(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, cfg.Data.MaxLen, p.shape)
+	p.engine.Adam = local.Adam{Beta1: cfg.Model.Adam.Betas[0], Beta2: cfg.Model.Adam.Betas[1], Eps: cfg.Model.Adam.Eps, Decay: cfg.Model.Adam.WeightDecay}
+	if err := p.schedule().Validate(); err != nil {
+		return nil, &Problem{Code: CodeSetting, Where: "model.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
+	}
+	fmt.Fprintf(talk, "%d conversations, %d steps of %d\n", len(p.examples), p.steps, cfg.Train.BatchSize)
+	return p, p.engine.Validate(p.shape)
+}
+
+func (p *sftPlan) settings() error {
+	var problems []error
+	c := p.cfg
+	if len(c.Data.Dataset) == 0 {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset", What: "no conversations to learn from", Fix: "name JSONL files"})
+	}
+	if c.Data.Probs != nil && len(c.Data.Probs) != len(c.Data.Dataset) {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset_probs", What: fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Dataset)), Fix: "give one weight for each file, or none"})
+	}
+	if len(c.Eval.Dataset) == 0 && c.Eval.Steps > 0 {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: "eval.steps", What: "evaluation is wanted and there is nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"})
+	}
+	return errors.Join(problems...)
+}
+
+func (p *sftPlan) schedule() local.Schedule {
+	m := p.cfg.Model
+	return local.Schedule{Kind: m.Scheduler, LR: m.Adam.LR, Warmup: int64(m.WarmupSteps), Steps: p.steps, MinRatio: m.MinLRRatio}
+}
+
+// data reads the files, lays every conversation out, and counts the steps.
+func (p *sftPlan) data() error {
+	c := p.cfg
+	keys := prompts.Keys{Messages: c.Data.InputKey, Tools: c.Data.ToolsKey}
+	if c.Data.OutputKey != "" {
+		keys = prompts.Keys{Input: c.Data.InputKey, Label: c.Data.OutputKey, Tools: c.Data.ToolsKey}
+	}
+	sets, err := readSets(c.Data.Dataset, c.Data.Probs, keys, c.Data.MaxSamples)
+	if err != nil {
+		return err
+	}
+	rows := 0
+	for _, set := range sets {
+		rows += set.Len()
+		if err := p.layoutSet(set, func(key string, e train.Example) { p.examples[key] = e }); err != nil {
+			return err
+		}
+	}
+	if len(p.examples) == 0 {
+		return &Problem{Code: CodeData, Where: c.Data.Dataset[0], What: fmt.Sprintf("no conversation fits into %d tokens", c.Data.MaxLen), Fix: "raise data.max_len"}
+	}
+	p.steps = int64(c.Train.Steps)
+	if p.steps == 0 {
+		p.steps = int64((len(p.examples)*c.Train.MaxEpochs + c.Train.BatchSize - 1) / c.Train.BatchSize)
+	}
+	if p.stream, err = prompts.NewStream(prompts.Config{Seed: c.Train.Seed, Shuffle: true, Exhausted: prompts.EndAll}, sets...); err != nil {
+		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the data settings", Err: err}
+	}
+	return p.heldOutData(keys)
+}
+
+func (p *sftPlan) heldOutData(keys prompts.Keys) error {
+	sets, err := readSets(p.cfg.Eval.Dataset, nil, keys, 0)
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		if err := p.layoutSet(set, func(_ string, e train.Example) { p.heldOut = append(p.heldOut, e) }); err != nil {
+			return err
+		}
+	}
+	p.inputs, err = digests(p.inputs, append(append([]string{}, p.cfg.Data.Dataset...), p.cfg.Eval.Dataset...))
+	return err
+}
+
+// layoutSet lays out the rows of a set on all cores, and gives them in the order of the file.
+func (p *sftPlan) layoutSet(set *prompts.Set, give func(key string, e train.Example)) error {
+	rows := set.All(p.cfg.Train.Seed)
+	layouts, errs := make([]chat.Layout, len(rows)), make([]error, len(rows))
+	var workers sync.WaitGroup
+	share := (len(rows) + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
+	for start := 0; start < len(rows); start += share {
+		workers.Go(func() {
+			for i := start; i < min(start+share, len(rows)); i++ {
+				layouts[i], errs[i] = p.layout(rows[i])
+			}
+		})
+	}
+	workers.Wait()
+	if err := firstErrors(errs, 20); err != nil {
+		return err
+	}
+	for i, l := range layouts {
+		p.odd += l.Odd
+		if len(l.IDs) > p.cfg.Data.MaxLen {
+			p.tooLong++
+			continue
+		}
+		give(exampleKey(rows[i]), train.Example{Tokens: l.IDs, Learn: p.learned(l.Action)})
+	}
+	return nil
+}
+
+func (p *sftPlan) layout(row prompts.Prompt) (chat.Layout, error) {
+	t, err := task(row)
+	if err != nil {
+		return chat.Layout{}, err
+	}
+	c := chat.Conversation{Messages: t.Messages, Tools: t.Tools}
+	if p.cfg.Data.OutputKey != "" {
+		c.Messages = append(c.Messages, chat.Message{Role: chat.Assistant, Content: row.Label})
+	}
+	l, err := p.model.Renderer.Layout(c)
+	if err != nil {
+		return l, dataProblem(row, err)
+	}
+	return l, nil
+}
+
+// learned is the mask of what is learned: all assistant turns, or only the last one.
+func (p *sftPlan) learned(action []bool) []bool {
+	if !p.cfg.Data.LastTurn {
+		return action
+	}
+	last := make([]bool, len(action))
+	t := len(action) - 1
+	for ; t >= 0 && !action[t]; t-- {
+	}
+	for ; t >= 0 && action[t]; t-- {
+		last[t] = true
+	}
+	return last
+}
+
+// firstErrors joins the first n errors.
+func firstErrors(errs []error, n int) error {
+	var found []error
+	for _, err := range errs {
+		if err != nil && len(found) < n {
+			found = append(found, err)
+		}
+	}
+	return errors.Join(found...)
+}
+
+// next gives the examples of the next step.
+func (p *sftPlan) next(n int) []train.Example {
+	var batch []train.Example
+	for len(batch) < n {
+		row, ok := p.stream.Next()
+		if !ok {
+			break
+		}
+		if e, fits := p.examples[exampleKey(row)]; fits {
+			batch = append(batch, e)
+		}
+	}
+	return batch
+}
+
+// started is the first event of an attempt.
+func (p *sftPlan) started(f *Folder, view View, from string) metrics.RunStarted {
+	config, _ := os.ReadFile(f.File(configFile)) // written by OpenFolder; a report without it is still a report
+	return metrics.RunStarted{
+		Name: f.Path, Method: "sft", Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,
+		Model:   metrics.Model{Name: p.model.Path, Params: int64(p.shape.ParamCount()), Vocab: p.shape.Vocab, Context: p.shape.MaxPositions, Fingerprint: p.model.Weights.Fingerprint},
+		Machine: machine(p.cfg.Engine.Threads), Build: Build(), Plan: metrics.Plan{SFTSteps: p.steps}, ResumedFrom: from,
+	}
+}

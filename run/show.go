@@ -1,0 +1,230 @@
+// Looking at a run after, or while, it happens: its events, and the rollouts that were kept of it. Only reads.
+
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"molt/metrics"
+)
+
+// Look is what a run folder holds for people.
+type Look struct {
+	Path     string // of the run
+	Records  []metrics.Record
+	Rollouts []*metrics.RolloutKept // oldest first
+	Damage   error                  // kept rollouts that cannot be read; nil when all can
+}
+
+// LookAt reads a run folder, or the reinforcement learning of a quickstart folder.
+func LookAt(path string) (*Look, error) {
+	at, err := findRun(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &Look{Path: at}
+	if l.Records, err = metrics.Read(filepath.Join(at, eventsFile)); err != nil {
+		return nil, &Problem{Code: CodeRunFolder, Where: filepath.Join(at, eventsFile), What: err.Error(), Fix: "look at another run", Err: err}
+	}
+	for range metrics.Of[metrics.RolloutsKept](l.Records) {
+		l.Rollouts, l.Damage = metrics.ReadRollouts(filepath.Join(at, rolloutsFile), l.Records)
+		break
+	}
+	return l, nil
+}
+
+// findRun gives the folder with the events.
+func findRun(path string) (string, error) {
+	if _, err := os.Stat(path); err != nil {
+		return "", &Problem{Code: CodeRunFolder, Where: path, What: "cannot read the run", Why: reason(err), Fix: nearbyRuns(path), Err: err}
+	}
+	for _, at := range []string{path, filepath.Join(path, "rl")} {
+		if _, err := os.Stat(filepath.Join(at, eventsFile)); !errors.Is(err, fs.ErrNotExist) {
+			return at, nil
+		}
+	}
+	return "", &Problem{Code: CodeRunFolder, Where: path, What: "the folder holds no run", Why: "there is no " + eventsFile, Fix: nearbyRuns(filepath.Join(path, "x"))}
+}
+
+// nearbyRuns names the runs that lie beside path.
+func nearbyRuns(path string) string {
+	found, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(path)), "*", eventsFile))
+	if err != nil || len(found) == 0 {
+		return "name a folder that molt quickstart, rl or sft wrote"
+	}
+	for i := range found {
+		found[i] = filepath.Dir(found[i])
+	}
+	if near := Nearest(path, found); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "runs here: " + strings.Join(found[:min(5, len(found))], ", ")
+}
+
+// globQuote takes the meaning from the characters of a pattern.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// Rollout finds a kept rollout: best, worst, or STEP/GROUP/SAMPLE, behind train: or held_out: where both have it.
+func (l *Look) Rollout(name string) (*metrics.RolloutKept, error) {
+	if len(l.Rollouts) == 0 {
+		return nil, l.nothingKept()
+	}
+	switch name {
+	case "best":
+		return l.extreme(1)
+	case "worst":
+		return l.extreme(-1)
+	}
+	found, err := l.find(name, 3)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 1 {
+		return nil, &Problem{Code: CodeUsage, What: fmt.Sprintf("rollout %s is both of training and of an evaluation", name), Fix: "write " + metrics.Train + ":" + name + " or " + metrics.HeldOut + ":" + name}
+	}
+	return found[0], nil
+}
+
+// extreme is the graded rollout with the most (sign 1) or least (-1) reward. Among equals it prefers one that trained, then
+// the newest.
+func (l *Look) extreme(sign float64) (*metrics.RolloutKept, error) {
+	var best *metrics.RolloutKept
+	for _, r := range l.Rollouts {
+		if !r.Graded {
+			continue
+		}
+		if best == nil || cmp.Or(cmp.Compare(sign*r.Reward, sign*best.Reward), trained(r)-trained(best)) >= 0 {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, &Problem{Code: CodeRunFolder, Where: l.Path, What: "no kept rollout was graded", Fix: "name one: " + l.names(l.Rollouts)}
+	}
+	return best, nil
+}
+
+func trained(r *metrics.RolloutKept) int {
+	if r.LossShare != nil {
+		return 1
+	}
+	return 0
+}
+
+// Group finds the kept rollouts of STEP/GROUP.
+func (l *Look) Group(name string) ([]*metrics.RolloutKept, error) {
+	if len(l.Rollouts) == 0 {
+		return nil, l.nothingKept()
+	}
+	group, err := l.find(name, 2)
+	if err == nil && slices.ContainsFunc(group, func(r *metrics.RolloutKept) bool { return r.Split != group[0].Split }) {
+		err = &Problem{Code: CodeUsage, What: fmt.Sprintf("group %s is both of training and of an evaluation", name), Fix: "write " + metrics.Train + ":" + name + " or " + metrics.HeldOut + ":" + name}
+	}
+	return group, err
+}
+
+func (l *Look) nothingKept() error {
+	return &Problem{Code: CodeRunFolder, Where: l.Path, What: "no rollout of this run was kept", Fix: "look at a run of `molt rl` with --logger.keep_rollouts above 0"}
+}
+
+// find lists the kept rollouts with these 2 or 3 numbers.
+func (l *Look) find(name string, n int) ([]*metrics.RolloutKept, error) {
+	split, numbers, err := parseRef(name, n)
+	if err != nil {
+		return nil, err
+	}
+	var found []*metrics.RolloutKept
+	for _, r := range l.Rollouts {
+		if slices.Equal(numbersOf(r)[:n], numbers) && (split == "" || split == r.Split) {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		return nil, l.unknown(name, numbers)
+	}
+	return found, nil
+}
+
+func numbersOf(r *metrics.RolloutKept) []int64 { return []int64{r.Step, r.Group, int64(r.Sample)} }
+
+// parseRef reads [SPLIT:]STEP/GROUP[/SAMPLE].
+func parseRef(name string, n int) (split string, numbers []int64, err error) {
+	form := "STEP/GROUP/SAMPLE, best or worst"
+	if n == 2 {
+		form = "STEP/GROUP"
+	}
+	wrong := &Problem{Code: CodeUsage, What: fmt.Sprintf("%q names no rollout", name), Fix: "write " + form}
+	before, rest, found := strings.Cut(name, ":")
+	if found {
+		if split = before; split != metrics.Train && split != metrics.HeldOut {
+			return "", nil, &Problem{Code: CodeUsage, What: fmt.Sprintf("no split %q", split) + didYouMean(split, []string{metrics.Train, metrics.HeldOut}), Fix: "write train: or held_out:"}
+		}
+	} else {
+		rest = name
+	}
+	for part := range strings.SplitSeq(rest, "/") {
+		x, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || x < 0 {
+			if near := Nearest(name, []string{"best", "worst"}); near != "" && n == 3 {
+				wrong.What += "; did you mean " + near + "?"
+			}
+			return "", nil, wrong
+		}
+		numbers = append(numbers, x)
+	}
+	if len(numbers) != n {
+		return "", nil, wrong
+	}
+	return split, numbers, nil
+}
+
+// unknown says what was kept near the numbers.
+func (l *Look) unknown(name string, numbers []int64) error {
+	nearest := slices.MinFunc(l.Rollouts, func(a, b *metrics.RolloutKept) int {
+		return slices.Compare(distance(a, numbers), distance(b, numbers))
+	})
+	var beside []*metrics.RolloutKept
+	for _, r := range l.Rollouts {
+		if r.Step == nearest.Step {
+			beside = append(beside, r)
+		}
+	}
+	return &Problem{
+		Code: CodeUsage, Where: l.Path, What: fmt.Sprintf("nothing was kept of %s; the nearest is %s", name, refText(nearest)),
+		Fix: fmt.Sprintf("choose one of step %d: %s; or see them all with --rollouts", nearest.Step, l.names(beside)),
+	}
+}
+
+func distance(r *metrics.RolloutKept, numbers []int64) []int64 {
+	var d []int64
+	for i, x := range numbersOf(r)[:len(numbers)] {
+		d = append(d, max(x-numbers[i], numbers[i]-x))
+	}
+	return d
+}
+
+// names lists some rollouts as they are named on the command line.
+func (l *Look) names(list []*metrics.RolloutKept) string {
+	const most = 12
+	var names []string
+	for _, r := range list[:min(most, len(list))] {
+		names = append(names, refText(r))
+	}
+	if more := len(list) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+func refText(r *metrics.RolloutKept) string {
+	return fmt.Sprintf("%d/%d/%d", r.Step, r.Group, r.Sample)
+}

@@ -1,0 +1,121 @@
+// Prompts become tasks: rows of JSONL files, read with the configured keys.
+
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"molt/agent"
+	"molt/chat"
+	"molt/prompts"
+)
+
+// taskSource deals out training tasks in the order of a prompt stream. It implements rollout.Source.
+type taskSource struct{ stream *prompts.Stream }
+
+// Next implements rollout.Source.
+func (s *taskSource) Next() (agent.Task, error) {
+	p, ok := s.stream.Next()
+	if !ok {
+		return agent.Task{}, io.EOF
+	}
+	return task(p)
+}
+
+// Cursor implements rollout.Source.
+func (s *taskSource) Cursor() (json.RawMessage, error) { return json.Marshal(s.stream.Cursor()) }
+
+// seek goes to where Cursor was taken.
+func (s *taskSource) seek(raw json.RawMessage) error {
+	var c prompts.Cursor
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return fmt.Errorf("run: the checkpoint's place in the prompts: %w", err)
+	}
+	return s.stream.Seek(c)
+}
+
+// task turns a row into what an environment is given.
+func task(p prompts.Prompt) (agent.Task, error) {
+	t := agent.Task{ID: p.ID, Source: p.Source, Label: p.Label, Seed: p.Seed}
+	if p.Messages == nil {
+		t.Messages = []chat.Message{{Role: chat.User, Content: p.Input}}
+	} else {
+		v, err := chat.ParseValue(p.Messages)
+		if err == nil {
+			t.Messages, err = chat.DecodeMessages(v)
+		}
+		if err != nil {
+			return t, dataProblem(p, err)
+		}
+	}
+	if p.Tools != nil {
+		v, err := chat.ParseValue(p.Tools)
+		if err == nil {
+			t.Tools, err = chat.DecodeTools(v)
+		}
+		if err != nil {
+			return t, dataProblem(p, err)
+		}
+	}
+	return t, nil
+}
+
+func dataProblem(p prompts.Prompt, err error) error {
+	return &Problem{Code: CodeData, Where: fmt.Sprintf("%s: row %s", p.Source, p.ID), What: err.Error(), Fix: "mend the row", Err: err}
+}
+
+// readSets reads prompt files.
+func readSets(files []string, weights []float64, keys prompts.Keys, maxSamples int) ([]*prompts.Set, error) {
+	var sets []*prompts.Set
+	for i, file := range files {
+		c := prompts.SetConfig{Path: file, Keys: keys, MaxSamples: maxSamples}
+		if weights != nil {
+			c.Weight = weights[i]
+		}
+		set, err := prompts.Load(c)
+		if err != nil {
+			return nil, &Problem{Code: CodeData, What: err.Error(), Fix: "mend the file, or name its keys with --data.input_key and --data.label_key", Err: err}
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// heldOut lists the evaluation tasks of the sets, in the order of the files.
+func heldOut(sets []*prompts.Set, seed uint64) ([]agent.Task, error) {
+	var tasks []agent.Task
+	for _, set := range sets {
+		for _, p := range set.All(seed) {
+			t, err := task(p)
+			if err != nil {
+				return nil, err
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+// digests adds what the files hold to inputs, so that a run is not resumed on other data.
+func digests(inputs map[string]string, files []string) (map[string]string, error) {
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, &Problem{Code: CodeData, Where: file, What: "cannot read it", Why: reason(err), Fix: "check the path", Err: err}
+		}
+		sum := sha256.Sum256(data)
+		inputs["data "+file] = hex.EncodeToString(sum[:8])
+	}
+	return inputs, nil
+}
+
+// Next implements rollout.Source: an evaluation trains on nothing.
+func (nothing) Next() (agent.Task, error) { return agent.Task{}, io.EOF }
+
+// Cursor implements rollout.Source.
+func (nothing) Cursor() (json.RawMessage, error) { return json.RawMessage("null"), nil }
