@@ -13,7 +13,7 @@ type Config struct {
 	BatchGroups int   // groups of one batch, which is what a training step consumes; 1 or more
 	Batches     int64 // batches to make; 0 goes on until the prompts end. Nothing is generated beyond the last
 	Capacity    int   // most runners at work at once, training and evaluation together; 1 or more
-	MaxLag      int   // steps a batch may be behind the learner: 0 generates and trains in turn, 1 generates one step ahead
+	MaxLag      int   // published versions that a batch may be behind the learner: 0 is synchronous, 1 generates one step ahead
 	MinGraded   int   // fewest graded rollouts with which a group trains; 0 asks for all of them
 	DropBudget  int   // most groups replaced while one batch is made; 0 replaces none
 	GoOnShort   bool  // when DropBudget is spent: true trains the short batch and goes on, false trains it and ends
