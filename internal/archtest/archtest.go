@@ -135,7 +135,7 @@ func (p Plan) Check(root fs.FS) ([]string, error) {
 // skipFolder leaves out what is not source of this module.
 func skipFolder(name string) error {
 	base := path.Base(name)
-	if name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || base == "scripts") {
+	if name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "bin" || base == "scripts") {
 		return fs.SkipDir
 	}
 	return nil
