@@ -84,8 +84,8 @@ function strip(r, query) {
     const q = quantities[name], values = q.of(c);
     scale = scaler(q, values, c.sampled, q.kind === 'two' ? largest(r, name) : 0);
     spans.forEach((s, i) => { s.className = 't ' + (name === 'mask' || c.sampled[i] ? scale.of(values[i]) : '') + (c.action[i] ? '' : c.sampled[i] ? ' masked' : ' shown') + (i === at ? ' at' : ''); });
-    legend.replaceChildren(...scale.legend.map(([k, text]) => el('span.key', {}, el('i.t.' + k), text)), el('span.key', {}, el('i.t.shown'), 'shown, not sampled'),
-      spans.some((_, i) => c.sampled[i] && !c.action[i]) ? el('span.key', {}, el('i.t.masked'), 'sampled, masked') : '');
+    legend.replaceChildren(...scale.legend.map(([k, text]) => el('span.key', {}, el('i.t.' + k), text)), ...(name === 'mask' ? [] : [['shown', 'shown, not sampled'], ['masked', 'sampled, masked']]
+      .filter(([k]) => k === 'shown' || spans.some((_, i) => c.sampled[i] && !c.action[i])).map(([k, text]) => el('span.key', {}, el('i.t.' + k), text))));
     about.textContent = `${q.label}${q.unit ? ', ' + q.unit : ''}: ${q.about}. ${summary(values)}`;
   };
   const summary = values => {
