@@ -110,7 +110,11 @@ func TestLaw(t *testing.T) {
 			checkReply(t, reference, learners, []engine.Weights{first, second}, requests[i], c.reply)
 		}
 	}
-	for i := range 5 {
+	rounds := 5
+	if testing.Short() {
+		rounds = 1
+	}
+	for i := range rounds {
 		t.Run(fmt.Sprint(i), rapid.MakeCheck(check))
 	}
 	for _, l := range learners {

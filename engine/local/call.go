@@ -35,7 +35,9 @@ type call struct {
 func newCall(r engine.Request, emit func(engine.Token), ended <-chan struct{}, maxTokens int) *call {
 	c := &call{request: r, emit: emit, ended: ended, done: make(chan struct{}), prompt: len(r.Prompt)}
 	c.limit = min(maxTokens, c.prompt+min(r.Sampling.MaxTokens, maxTokens))
-	c.ids = append(make([]int32, 0, min(c.limit, c.prompt+model.PageTokens)), r.Prompt...)
+	few := min(c.limit-c.prompt, model.PageTokens) // tokens to make room for before they come
+	c.ids = append(make([]int32, 0, c.prompt+few), r.Prompt...)
+	c.reply.Tokens = make([]engine.Token, 0, few)
 	c.request.Prompt = nil
 	return c
 }
