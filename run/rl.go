@@ -41,6 +41,8 @@ type rlRun struct {
 	log      *metrics.Log
 	keeper   *metrics.Keeper
 	saved    progress
+	clock    *clock         // since the last step
+	sampling *sampled       // since the weights that serve were published
 	unparsed bool           // the alarm about unread tool calls was raised
 	closers  []func() error // in order of start; close goes backwards
 }
@@ -50,6 +52,7 @@ func (r *rlRun) run(ctx context.Context) (*RLResult, error) {
 	driving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- r.driver.Run(driving) }()
+	r.sampling, r.clock = newSampling(), newClock()
 	err := r.loop(ctx)
 	stop()
 	if broken := <-ended; broken != nil {
@@ -67,22 +70,24 @@ func (r *rlRun) loop(ctx context.Context) error {
 		return err
 	}
 	for !r.over() {
-		step, clock := r.saved.Step+1, newClock()
+		step := r.saved.Step + 1
 		batch, err := r.driver.Next(ctx)
 		if err != nil {
 			return err
 		}
-		clock.lap("generate")
+		r.sampling.stop(batch.Groups)
+		r.clock.lap("generate")
 		trained, err := r.trainer.Step(ctx, batch.Groups)
 		if err != nil {
 			return err
 		}
-		clock.lap("train")
+		r.clock.lap("train")
 		if err := r.driver.Publish(ctx, trained.Version, r.serve); err != nil {
 			return err
 		}
-		clock.lap("publish")
-		r.report(step, batch, trained, clock)
+		r.clock.lap("publish")
+		r.report(step, batch, trained)
+		r.sampling, r.clock = newSampling(), newClock()
 		r.saved.Step = step
 		if r.evaluates(step) {
 			if err := r.evaluate(ctx); err != nil {

@@ -75,7 +75,9 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err := r.engines.learner.Save(ctx, dir, state); err != nil {
 		return &Problem{Code: CodeResource, Where: dir, What: "cannot save the checkpoint", Why: reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
 	}
-	return r.prune(name)
+	err = r.prune(name)
+	r.clock.lap("save")
+	return err
 }
 
 func (r *rlRun) prune(newest string) error {

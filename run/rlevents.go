@@ -48,11 +48,12 @@ func (p *rlPlan) started(f *Folder, view View, saved progress) metrics.RunStarte
 }
 
 // report tells about one step: its event, the rollouts worth keeping, and what looks wrong.
-func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, clock *clock) {
-	e := stepEvent(step, batch, trained, clock)
+func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result) {
+	e := stepEvent(step, batch, trained, r.clock)
+	e.GeneratedPerSec = r.sampling.rate()
 	r.saved.Totals.Generated += e.Generated
 	r.saved.Totals.Trained += int64(trained.Tokens)
-	r.saved.Totals.Seconds += clock.total()
+	r.saved.Totals.Seconds += r.clock.total()
 	r.log.Emit(e)
 	left := 0
 	if r.cfg.Train.Steps > 0 {
@@ -98,7 +99,6 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *cloc
 		}
 	}
 	e.Reward, e.Turns, e.ActionTokens, e.Lag = metrics.Describe(rewards), metrics.Describe(turns), metrics.Describe(tokens), metrics.Describe(lags)
-	e.GeneratedPerSec = clock.rate(int(e.Generated), "generate")
 	e.TrainedPerSec = clock.rate(trained.Tokens, "train")
 	return e
 }
@@ -180,6 +180,8 @@ func (r *rlRun) evaluate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.clock.lap("evaluate")
+	r.sampling.also(e.Groups)
 	event := evalEvent(r.saved.Step, e, r.cfg, clock)
 	r.log.Emit(event)
 	r.keeper.Keep(r.saved.Step, metrics.HeldOut, 0, r.candidates(r.saved.Step, metrics.HeldOut, e.Groups, nil))

@@ -9,7 +9,7 @@ type Version int64
 
 // Group holds the n rollouts of one prompt. Baselines compare rollouts inside a group and nowhere else.
 type Group struct {
-	ID       int64      // ordinal of dispatch in the run, from 0; never reused
+	ID       int64      // ordinal of dispatch in the run, from 0 and never reused; evaluations count down from -1
 	Prompt   string     // id of the prompt in its prompt set
 	Source   string     // name of the prompt set, for per-source metrics
 	Rollouts []*Rollout // in order of Sample; index i holds Sample i
