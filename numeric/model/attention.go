@@ -16,7 +16,7 @@ func (w *Work) project(b block, l int) {
 	ld := pad(c.qkv())
 	qkv := b.of(a.qkv, ld)
 	spread(qkv, p.qkvBias, ld, b.rows())
-	w.m.products[l].qkv.apply(qkv, ld, b.normed, c.Dim, b.rows(), p.qkvBias != nil)
+	w.apply(&w.m.products[l].qkv, qkv, ld, b.normed, c.Dim, b.rows(), p.qkvBias != nil)
 	for t := b.lo; t < b.hi; t++ {
 		w.rotate(t, l)
 		w.cache(t, l)
@@ -114,7 +114,7 @@ func (w *Work) attend(b block, l int) {
 		}
 	}
 	ld := pad(c.qDim())
-	w.m.products[l].o.apply(mid, c.Dim, b.of(a.mixed, ld), ld, b.rows(), true)
+	w.apply(&w.m.products[l].o, mid, c.Dim, b.of(a.mixed, ld), ld, b.rows(), true)
 }
 
 // together is the number of outputs of layer l from i on, before end, that attend in one tile: consecutive positions of one

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -63,10 +64,22 @@ func newPool(t testing.TB, threads int) *kernel.Pool {
 	return p
 }
 
+// newWork's memory is full of NaN in a test: a pass reads nothing that it has not written.
 func newWork(t testing.TB, m *Model, threads int, b Budget) *Work {
 	w := NewWork(m, newPool(t, threads), b)
 	t.Cleanup(w.Free)
+	if _, bench := t.(*testing.B); !bench {
+		poison(w)
+	}
 	return w
+}
+
+func poison(w *Work) {
+	w.carve(w.c, w.pool.Threads(), w.budget, func(n int) []float32 {
+		buffer := make([]float32, n)
+		fill(buffer, float32(math.NaN()))
+		return buffer
+	})
 }
 
 // randomBatch has sequences of the given lengths; about two thirds of what can be scored is.

@@ -20,6 +20,35 @@ func (p *linear) apply(y []float32, ldy int, x []float32, ldx, rows int, add boo
 	kernel.Gemm(y, ldy, x, ldx, 1, p.from(0), rows, p.out, p.in, add)
 }
 
+// apply is p.apply; in a wide pass the workers share out the columns.
+func (w *Work) apply(p *linear, y []float32, ldy int, x []float32, ldx, rows int, add bool) {
+	if !w.wide {
+		p.apply(y, ldy, x, ldx, rows, add)
+		return
+	}
+	w.product = product{p, y, ldy, x, ldx, rows, add}
+	w.pool.Run(blocks(p.out, productColumns), &w.product)
+	w.product = product{}
+}
+
+// product is one projection as a task over blocks of output features.
+type product struct {
+	p    *linear
+	y    []float32
+	ldy  int
+	x    []float32
+	ldx  int
+	rows int
+	add  bool
+}
+
+const productColumns = 128
+
+func (t *product) Do(item, _ int) {
+	n := item * productColumns
+	kernel.Gemm(t.y[n:], t.ldy, t.x, t.ldx, 1, t.p.from(n), t.rows, min(productColumns, t.p.out-n), t.p.in, t.add)
+}
+
 // backFrom is the backward operand for the derivatives of outputs n and up.
 func (p *linear) backFrom(n int) kernel.B {
 	return kernel.B{Data: p.backward[n*kernel.Lanes:], PanelStride: p.out * kernel.Lanes, RowStride: kernel.Lanes}

@@ -10,11 +10,11 @@ func (w *Work) mlp(b block, l int) {
 	kernel.RMSNorm(b.normed, mid, w.m.layers[l].norm2, b.rstd, b.rows(), c.Dim, c.NormEps)
 	ld := pad(c.gateUp())
 	gateUp := b.of(a.gateUp, ld)
-	p.gateUp.apply(gateUp, ld, b.normed, c.Dim, b.rows(), false)
+	w.apply(&p.gateUp, gateUp, ld, b.normed, c.Dim, b.rows(), false)
 	w.swiglu(b.act, gateUp, b.rows())
 	x := b.of(w.layers[l+1].x, c.Dim)
 	copy(x, mid)
-	p.down.apply(x, c.Dim, b.act, pad(c.FFN), b.rows(), true)
+	w.apply(&p.down, x, c.Dim, b.act, pad(c.FFN), b.rows(), true)
 }
 
 // swiglu writes act [rows, F].

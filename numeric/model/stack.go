@@ -21,11 +21,27 @@ func (w *Work) add(r run, ids []int32) {
 // wants. Between two layers lies one barrier: all keys of a layer must be written before any row attends. Generation and
 // training differ only in where the KV lies.
 func (w *Work) stack() {
+	w.wide = w.rows <= wideRows && w.c.layerSize() >= wideLayer && w.pool.Threads() > 1
 	for w.layer = 0; w.layer <= w.c.Layers; w.layer++ {
 		rows := w.outputs(w.layer - 1)
-		w.pool.Run(blocks(rows, w.blockRows(rows)), (*stage)(w))
+		if w.wide {
+			(*stage)(w).Do(0, 0)
+		} else {
+			w.pool.Run(blocks(rows, w.blockRows(rows)), (*stage)(w))
+		}
 	}
+	w.wide = false
 }
+
+// A wide pass has few rows and weights that no core's cache holds: reading them is all the work, so the workers share out
+// each product's columns, and the caller does the rest on one block.
+const (
+	wideRows  = 16
+	wideLayer = 1 << 19 // weights of a layer
+)
+
+// layerSize is the number of a layer's weights.
+func (c Config) layerSize() int { return c.Dim * (c.qkv() + c.qDim() + c.gateUp() + c.FFN) }
 
 // stage is what lies between two barriers, as a task over blocks of rows: the second part of a layer and the first part of
 // the next.

@@ -1,44 +1,32 @@
 package model
 
 import (
-	"encoding/binary"
-	"encoding/json"
-	"math"
-	"os"
+	"errors"
+	"io/fs"
 	"slices"
 	"testing"
+
+	"molt/weights"
 )
 
 const storiesFolder = "../../../shared/models/stories260K"
 
-// stories260K is a real Llama checkpoint: head dim 8, 8 query heads on 4 key/value heads, an FFN of 172.
+// storiesModel is a real Llama checkpoint: head dim 8, 8 query heads on 4 key/value heads, an FFN of 172.
 func storiesModel(t *testing.T) *Model {
 	t.Helper()
-	file, err := os.ReadFile(storiesFolder + "/model.safetensors")
-	if os.IsNotExist(err) {
+	file, err := weights.Open(storiesFolder + "/model.safetensors")
+	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("shared/models/stories260K is not beside the repository")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer file.Close()
 	m := newModel(t, Config{Vocab: 512, Dim: 64, Layers: 5, Heads: 8, KVHeads: 4, HeadDim: 8, FFN: 172, MaxPositions: 512,
 		NormEps: 1e-5, RopeTheta: 10000, Tied: true}, 0)
-	n := binary.LittleEndian.Uint64(file)
-	var header map[string]struct {
-		Dtype   string
-		Offsets [2]int `json:"data_offsets"`
-	}
-	if err := json.Unmarshal(file[8:8+n], &header); err != nil {
-		t.Fatal(err)
-	}
 	for _, p := range m.Params() {
-		h := header[p.Name]
-		data := file[8+n:][h.Offsets[0]:h.Offsets[1]]
-		if h.Dtype != "F32" || len(data) != 4*len(p.Data) {
-			t.Fatalf("%s: %s of %d bytes for %d weights", p.Name, h.Dtype, len(data), len(p.Data))
-		}
-		for i := range p.Data {
-			p.Data[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		if err := file.Read(p.Name, p.Data); err != nil {
+			t.Fatal(err)
 		}
 	}
 	m.Refresh(nil)

@@ -37,6 +37,7 @@ type Work struct {
 	kv      *KV
 	ownKV   KV // for training
 	layer   int
+	wide    bool
 	layers  []activations // [Layers+1]; the last has only x, [N, d]
 	rotated []float32     // [T, pad((H+G)hd)] queries and keys of one layer, normed and rotated
 	rstd    []float32     // [T, H+G] of those norms
@@ -46,6 +47,7 @@ type Work struct {
 	back    backward
 	pass    Pass
 	unembed unembedding
+	product product
 }
 
 // activations are what a layer computes for each token. Of the last layer, only the rows that the head wants go on after
@@ -122,9 +124,6 @@ func NewWork(m *Model, pool *kernel.Pool, b Budget) *Work {
 	w.ids = make([]int32, b.Tokens)
 	w.runOf = make([]int32, b.Tokens)
 	w.runs = make([]run, 0, b.Tokens)
-	for i := range w.scratch {
-		w.scratch[i].lse = make([]kernel.LogSumExp, maxBlock)
-	}
 	w.scored.rows = make([]int32, b.score())
 	w.scored.targets = make([]int32, b.score())
 	w.pass.w = w
@@ -199,6 +198,7 @@ func newScratch(c Config, b Budget, floats func(int) []float32) scratch {
 		rstd:   floats(block),
 		act:    floats(block * pad(c.FFN)),
 		scores: floats(max(tile, c.Heads/c.KVHeads) * pad(c.MaxPositions)),
+		lse:    make([]kernel.LogSumExp, block),
 		picked: floats(block),
 	}
 	if !b.Grad {
@@ -227,13 +227,15 @@ func (b block) rows() int { return b.hi - b.lo }
 // blockRows chooses the size of blocks. Results do not depend on it, but a norm's weight gradient sums block by block, so
 // a pass with gradients must not look at the number of threads.
 func (w *Work) blockRows(rows int) int {
-	parts := w.pool.Threads()
-	if w.budget.Grad {
-		parts = 8
+	if w.wide {
+		return maxBlock
 	}
-	size := (rows + parts - 1) / parts
-	size = (size + minBlock - 1) / minBlock * minBlock
-	return max(minBlock, min(size, maxBlock))
+	parts, least := w.pool.Threads(), 4
+	if w.budget.Grad {
+		parts, least = 8, minBlock
+	}
+	size := blocks(blocks(rows, parts), least) * least
+	return max(least, min(size, maxBlock))
 }
 
 func blocks(rows, size int) int { return (rows + size - 1) / size }
