@@ -142,20 +142,20 @@ func (b *batch) admit() {
 // worthWaiting is the number of tokens for whose KV a request waits, rather than compute it twice.
 const worthWaiting = 16
 
-// shouldFollow looks the request up in the index, and then for a running one that will soon know more of its prompt.
+// shouldFollow looks the request up in the index, and then for a running one that will soon know more of its beginning.
 func (b *batch) shouldFollow(c *call) bool {
-	if c.behind != nil && c.behind.reading() && slices.Contains(b.running, c.behind) {
+	if c.behind != nil && c.behind.seq.Len < c.shared && slices.Contains(b.running, c.behind) {
 		return true
 	}
 	c.behind = nil
 	ids := c.ids[:len(c.ids)-1] // the last is computed in any case: it gives the next token
 	b.index.find(ids, &c.match)
-	known := c.match.tokens()
 	for _, leader := range b.running {
-		if !leader.reading() {
+		if leader.left() == 1 {
 			continue
 		}
-		if commonPrefix(leader.ids[:leader.prompt], ids) >= known+worthWaiting {
+		c.shared = commonPrefix(leader.ids, ids)
+		if c.shared > leader.seq.Len && c.shared >= c.match.tokens()+worthWaiting {
 			c.behind = leader
 			return true
 		}
@@ -322,10 +322,10 @@ func (b *batch) settle() {
 	sampled := 0
 	for _, t := range b.turns {
 		c := t.call
-		wasReading, last := c.reading(), t.n == c.left()
+		last := t.n == c.left()
 		c.seq.Len += t.n
 		b.learn(c)
-		if wasReading && !c.reading() {
+		if t.n > 1 {
 			b.learnTail(c)
 		}
 		if last {

@@ -279,6 +279,25 @@ func TestGroupComputesItsPromptOnce(t *testing.T) {
 	}
 }
 
+// TestWaitingEndsWithTheSharedPart lets a short request follow a long one only as far as they agree.
+func TestWaitingEndsWithTheSharedPart(t *testing.T) {
+	h := newHarness(t, Config{Threads: 1, Pages: 64, StepTokens: 20, Running: 4})
+	defer h.close()
+	h.publish(initial(t, 1))
+	long, short := group(1, 220, 1)[0], group(1, 50, 1)[0]
+	short.ids[40] = 60
+	h.add([]*call{long, short})
+	for !slices.Contains(h.running, short) {
+		h.step()
+	}
+	if long.seq.Len != 60 || short.reply.Cached != 40 { // it starts in the step after the one that passes its 40 tokens
+		t.Errorf("the short request starts when %d ids of the long one are known, and finds %d; want 60 and 40", long.seq.Len, short.reply.Cached)
+	}
+	for !h.empty() {
+		h.step()
+	}
+}
+
 func TestNextTurnFindsTheLast(t *testing.T) {
 	h := newHarness(t, Config{Threads: 1, Pages: 64, StepTokens: 96, Running: 16})
 	defer h.close()

@@ -25,7 +25,8 @@ type call struct {
 	known  int       // pages of seq that the index knows in full
 	last   *prefix   // the last of them; nil for none
 	match  match     // what the index offered
-	behind *call     // a running request that is about to compute more of the same prompt
+	behind *call     // a running request that is about to compute more of the same beginning
+	shared int       // length of that beginning
 	began  bool      // it ran before: Cached stands
 
 	reply engine.Reply
@@ -54,9 +55,6 @@ func (c *call) cancelled() bool {
 
 // left is the number of ids whose KV is not computed yet. The last of them gives the next token.
 func (c *call) left() int { return len(c.ids) - c.seq.Len }
-
-// reading reports that the prompt is not computed yet.
-func (c *call) reading() bool { return c.seq.Len < c.prompt }
 
 // over reports that the request has its reply or its error.
 func (c *call) over() bool { return c.reply.Finish != "" || c.err != nil }
