@@ -3,11 +3,15 @@ package local_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"molt/engine"
 	"molt/engine/enginetest"
 	"molt/engine/local"
+	"molt/numeric/kernel"
 	"molt/numeric/model"
 )
 
@@ -31,6 +35,67 @@ func TestConforms(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPathsChangeNoBit trains, publishes and samples on every kernel path of this machine: a run may move to another.
+func TestPathsChangeNoBit(t *testing.T) {
+	for name, shape := range shapes {
+		var want []any
+		for _, path := range kernel.Paths() {
+			restore := kernel.SetPath(path)
+			got := runOnce(t, shape)
+			restore()
+			if want == nil {
+				want = got
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: path %s differs from %s:\n%s", name, path, kernel.Paths()[0], diff)
+			}
+		}
+	}
+}
+
+// runOnce lists what a step, a publish and a few requests gave.
+func runOnce(t *testing.T, shape model.Config) []any {
+	config := local.Default()
+	config.Threads = 2
+	s := subject(t, shape, config)
+	defer s.Generator.Close()
+	defer s.Learner.Close()
+	b := engine.Batch{Tokens: promptOf(shape.Vocab, 90, 1), Starts: []int32{0, 30, 90}, Score: []int32{5, 20, 40, 80}}
+	pass, err := s.Learner.Forward(t.Context(), b, engine.Want{Grad: true, Entropy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entropy := slices.Clone(pass.Entropy())
+	if err := pass.Backward(t.Context(), []float32{1, -2, 0.5, 1}, []float32{0, 1, 0, -1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.Learner.Step(t.Context(), engine.StepOptions{LR: 1e-2, Clip: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Learner.Weights(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sink.Publish(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	all := []any{entropy, result, w.Fingerprint}
+	for i := range int32(4) {
+		r := engine.Request{
+			Prompt:   promptOf(shape.Vocab, 70, int(i)),
+			Sampling: engine.Sampling{Temperature: 0.8, TopP: 0.9, MaxTokens: 30},
+			Key:      engine.Key{Sample: i},
+		}
+		reply, err := s.Generator.Generate(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, reply)
+	}
+	return all
 }
 
 func subject(t testing.TB, shape model.Config, config local.Config) enginetest.Subject {
