@@ -145,6 +145,9 @@ func (s *Speaker) start() error {
 // Close frees the model.
 func (s *Speaker) Close() error { return s.generator.Close() }
 
+// MaxTokens is the longest conversation, in tokens.
+func (s *Speaker) MaxTokens() int { return s.maxTokens }
+
 // Chats reports whether the speaker holds conversations; it completes text otherwise.
 func (s *Speaker) Chats() bool { return !s.config.Raw }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 
 	"molt/chat"
@@ -39,12 +40,15 @@ func TinyShape() weights.ModelConfig {
 
 // InitModel draws a model and writes it to c.Out, wholly or not at all.
 func InitModel(c InitConfig) error {
+	if held, err := os.ReadDir(c.Out); err == nil && len(held) > 0 {
+		return &Problem{Code: CodeRunFolder, Where: c.Out, What: "the folder is not empty", Why: "it has " + held[0].Name(), Fix: "choose one that is new or empty"}
+	}
 	m, err := c.draw()
 	if err != nil {
 		return err
 	}
 	if _, err := weights.WriteFolder(c.Out, m); err != nil {
-		return &Problem{Code: CodeResource, Where: c.Out, What: "cannot write the model", Why: reason(err), Fix: "choose a folder that is new or empty and that you may write to", Err: err}
+		return &Problem{Code: CodeResource, Where: c.Out, What: "cannot write the model", Why: reason(err), Fix: "make room, or choose a folder that you may write to", Err: err}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 type Look struct {
 	Path     string // of the run
 	Records  []metrics.Record
-	Rollouts []*metrics.RolloutKept // oldest first
+	Rollouts []*metrics.RolloutKept // by step, those of training first
 	Damage   error                  // kept rollouts that cannot be read; nil when all can
 }
 
@@ -34,10 +34,12 @@ func LookAt(path string) (*Look, error) {
 	if l.Records, err = metrics.Read(filepath.Join(at, eventsFile)); err != nil {
 		return nil, &Problem{Code: CodeRunFolder, Where: filepath.Join(at, eventsFile), What: err.Error(), Fix: "look at another run", Err: err}
 	}
-	for range metrics.Of[metrics.RolloutsKept](l.Records) {
+	if _, kept := metrics.Last[metrics.RolloutsKept](l.Records); kept {
 		l.Rollouts, l.Damage = metrics.ReadRollouts(filepath.Join(at, rolloutsFile), l.Records)
-		break
 	}
+	slices.SortStableFunc(l.Rollouts, func(a, b *metrics.RolloutKept) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(b.Split, a.Split), slices.Compare(numbersOf(a), numbersOf(b)))
+	})
 	return l, nil
 }
 
@@ -108,7 +110,7 @@ func (l *Look) extreme(sign float64) (*metrics.RolloutKept, error) {
 		}
 	}
 	if best == nil {
-		return nil, &Problem{Code: CodeRunFolder, Where: l.Path, What: "no kept rollout was graded", Fix: "name one: " + l.names(l.Rollouts)}
+		return nil, &Problem{Code: CodeRunFolder, Where: l.Path, What: "no kept rollout was graded", Fix: "name one: " + names(l.Rollouts, 3)}
 	}
 	return best, nil
 }
@@ -198,9 +200,10 @@ func (l *Look) unknown(name string, numbers []int64) error {
 			beside = append(beside, r)
 		}
 	}
+	n := len(numbers)
 	return &Problem{
-		Code: CodeUsage, Where: l.Path, What: fmt.Sprintf("nothing was kept of %s; the nearest is %s", name, refText(nearest)),
-		Fix: fmt.Sprintf("choose one of step %d: %s; or see them all with --rollouts", nearest.Step, l.names(beside)),
+		Code: CodeUsage, Where: l.Path, What: fmt.Sprintf("nothing was kept of %s; the nearest is %s", name, names([]*metrics.RolloutKept{nearest}, n)),
+		Fix: fmt.Sprintf("choose one of step %d: %s; or see them all with --rollouts", nearest.Step, names(beside, n)),
 	}
 }
 
@@ -212,15 +215,21 @@ func distance(r *metrics.RolloutKept, numbers []int64) []int64 {
 	return d
 }
 
-// names lists some rollouts as they are named on the command line.
-func (l *Look) names(list []*metrics.RolloutKept) string {
+// names lists some rollouts by their first n numbers, as they are named on the command line.
+func names(list []*metrics.RolloutKept, n int) string {
 	const most = 12
 	var names []string
-	for _, r := range list[:min(most, len(list))] {
-		names = append(names, refText(r))
+	for _, r := range list {
+		name := refText(r)
+		if n == 2 {
+			name = fmt.Sprintf("%d/%d", r.Step, r.Group)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	if more := len(list) - most; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
 }

@@ -57,23 +57,23 @@ func Token(r *metrics.RolloutKept, i int) (*TokenFacts, error) {
 		return f, nil
 	}
 	f.Version = &t.Version[i]
-	f.LogpGen, f.LogpOld, f.LogpNew, f.LogpRef = at(t.LogpGen, i), at(t.LogpOld, i), at(t.LogpNew, i), at(t.LogpRef, i)
-	f.Ratio, f.Mismatch = known(t.Ratio(i)), known(t.Mismatch(i))
-	f.Entropy, f.Advantage, f.Loss = at(t.Entropy, i), at(t.Advantage, i), at(t.Loss, i)
+	f.LogpGen, f.LogpOld, f.LogpNew, f.LogpRef = laneAt(t.LogpGen, i), laneAt(t.LogpOld, i), laneAt(t.LogpNew, i), laneAt(t.LogpRef, i)
+	f.Ratio, f.Mismatch = computed(t.Ratio(i)), computed(t.Mismatch(i))
+	f.Entropy, f.Advantage, f.Loss = laneAt(t.Entropy, i), laneAt(t.Advantage, i), laneAt(t.Loss, i)
 	if t.Clipped != nil {
 		f.Clipped = &t.Clipped[i]
 	}
 	return f, nil
 }
 
-func at(values []float32, i int) *float64 {
+func laneAt(values []float32, i int) *float64 {
 	if values == nil {
 		return nil
 	}
 	return new(float64(values[i]))
 }
 
-func known(v float64) *float64 {
+func computed(v float64) *float64 {
 	if math.IsNaN(v) {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (f *TokenFacts) String() string {
 	line("text", "%s", metrics.Clean(f.Piece))
 	line("between", "%s | %s", metrics.Clean(f.Before), metrics.Clean(f.After))
 	line("id", "%d", f.ID)
-	line("turn", "%d, %s", f.Turn+1, metrics.Decoding(float64(f.Temperature)))
+	line("turn", "%d, %s", f.Turn+1, f.decoding())
 	if !f.Sampled {
 		return b.String()
 	}
@@ -127,6 +127,13 @@ func (f *TokenFacts) role() string {
 		return "sampled by the policy, masked: it does not train"
 	}
 	return "shown to the policy; it has no numbers"
+}
+
+func (f *TokenFacts) decoding() string {
+	if f.Temperature == 0 {
+		return "greedy"
+	}
+	return fmt.Sprintf("at temperature %g", f.Temperature)
 }
 
 func (f *TokenFacts) clipText() string {
