@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"math"
+	"runtime"
 	"time"
 
 	"molt/engine"
@@ -58,9 +59,8 @@ func (p *playing) wait(ctx context.Context, struck bool) error {
 		defer timer.Stop()
 		tick = timer.C
 	default:
-		now := make(chan time.Time)
-		close(now)
-		tick = now
+		runtime.Gosched() // others may cancel, publish or close in between, as with a real engine
+		tick = always
 	}
 	select {
 	case <-ctx.Done():
@@ -72,6 +72,13 @@ func (p *playing) wait(ctx context.Context, struck bool) error {
 	}
 	return context.Canceled
 }
+
+// always is a tick that has come.
+var always = func() <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}()
 
 // sample chooses the next id under the weights that are served at this moment.
 func (p *playing) sample(struck bool) engine.Token {

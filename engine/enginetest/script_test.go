@@ -16,7 +16,7 @@ import (
 
 // scripted is the fake as a subject of its own suite.
 func scripted(testing.TB) enginetest.Subject {
-	config := enginetest.ScriptConfig{MaxTokens: 400, TokenTime: 20 * time.Microsecond}
+	config := enginetest.ScriptConfig{MaxTokens: 400}
 	script, toy := enginetest.NewScript(config), enginetest.NewToy(config)
 	return enginetest.Subject{
 		Generator:   script,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -106,9 +107,11 @@ func (g *Generator) enter(c *call) error {
 	return nil
 }
 
-// loop runs steps until there is nothing to do.
+// loop runs steps until there is nothing to do. Between steps it lets those run who got their replies: where cores are
+// few, their next requests then join the next step.
 func (g *Generator) loop() {
 	for g.next() {
+		runtime.Gosched()
 	}
 }
 
