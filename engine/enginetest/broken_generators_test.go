@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"molt/engine"
 	"molt/engine/enginetest"
@@ -248,6 +249,20 @@ var brokenGenerators = map[string][]func(*subject){
 		publishing(func(engine.WeightSink, engine.Weights) error { return nil }),
 		relabelling,
 	},
+	"Sink/OwnWeights": {func(s *subject) { // keeps the caller's slices, and looks at them when nobody is writing
+		inner, g := s.Sink, s.Generator
+		var kept engine.Weights
+		var calls atomic.Int32
+		s.Sink = sink{inner, func(ctx context.Context, w engine.Weights) error { kept = w; return inner.Publish(ctx, w) }}
+		s.Generator = generator{Generator: g, generate: func(ctx context.Context, r engine.Request, emit func(engine.Token)) (engine.Reply, error) {
+			if calls.Add(1) == 6 {
+				now := kept
+				now.Fingerprint = enginetest.Fingerprint(kept.Tensors)
+				_ = inner.Publish(ctx, now)
+			}
+			return g.Generate(ctx, r, emit)
+		}}
+	}},
 	"Sink/FreshKV": {
 		replying(func(r engine.Request, reply *engine.Reply) error { reply.Cached = 5 * len(r.Session); return nil }),
 		func(s *subject) { // what was computed for a prompt is kept across versions

@@ -3,6 +3,7 @@
 package enginetest
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 
 var sinkChecks = []Check{
 	{"Sink/Publish", checkPublish},
+	{"Sink/OwnWeights", checkOwnWeights},
 	{"Sink/FreshKV", checkFreshKV},
 	{"Sink/MidRequest", checkMidRequest},
 	{"Sink/RefusesWrong", checkRefusesWrong},
@@ -37,6 +39,31 @@ func checkPublish(c *checking) {
 	}
 	if slices.EqualFunc(before.Tokens, after.Tokens, func(a, b engine.Token) bool { return a.Logp == b.Logp }) {
 		c.Errorf("other weights gave the same log-probs")
+	}
+}
+
+// checkOwnWeights publishes the learner's own memory and trains on while requests run: what was published stays as it was.
+func checkOwnWeights(c *checking) {
+	s := c.both()
+	w, err := s.Learner.Weights(c.ctx)
+	c.noError(err, "reading the weights")
+	c.noError(s.Sink.Publish(c.ctx, w), "publishing")
+	r := c.request(s, 40, 20)
+	want := c.generate(s, r)
+	beside := make(chan error, 1) // one send by the goroutine below
+	go func() {
+		var failure error
+		for range 4 {
+			_, err := s.Generator.Generate(c.ctx, r, nil)
+			failure = errors.Join(failure, err)
+		}
+		beside <- failure
+	}()
+	c.train(s)
+	c.train(s)
+	c.noError(<-beside, "generating while the learner trains")
+	if got := c.generate(s, r); s.Generator.Capabilities().Deterministic {
+		c.sameTokens("after steps of the learner that were not published", got, want)
 	}
 }
 

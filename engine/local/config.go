@@ -11,7 +11,8 @@ import (
 
 // Config says how the embedded engine uses its machine and how it optimises. Nothing but Adam changes a bit of the result.
 type Config struct {
-	// Threads that compute, for the generator and for the learner each, the caller's included. 0 takes all cores.
+	// Threads that compute, for the generator and for the learner each, the caller's included. 0 takes all cores. Idle ones
+	// spin for a moment before they sleep, so where both compute at once, each should get a part of the cores.
 	Threads int
 	// Pages of KV, model.PageTokens tokens each. More keep more prefixes and let more requests run together; fewer make
 	// requests wait, and be computed again. 0 takes enough for Running requests of full length, up to 256 MiB.
