@@ -53,13 +53,14 @@ func (k *backward) addNorm(dw []float32, of func(normGrads) []float32, blocks in
 }
 
 // Backward continues the chain rule from the derivatives by each lane, all [N], and adds to g. dEntropy and dValue may be
-// nil. It consumes the pass: a second call panics.
+// nil, and must be where the lane was not wanted. It consumes the pass: a second call panics.
 func (p *Pass) Backward(g *Grads, dLogp, dEntropy, dValue []float32) {
 	w := p.w
 	n := len(p.Logp)
-	if !p.live || len(dLogp) != n || dEntropy != nil && len(dEntropy) != n || dValue != nil && (len(dValue) != n || !w.c.ValueHead) {
-		panic(fmt.Sprintf("model: Backward: live pass %t of %d scored tokens, value head %t; got dLogp[%d] dEntropy[%d] dValue[%d]",
-			p.live, n, w.c.ValueHead, len(dLogp), len(dEntropy), len(dValue)))
+	fits := func(lane, d []float32) bool { return d == nil || lane != nil && len(d) == n }
+	if !p.live || len(dLogp) != n || !fits(p.Entropy, dEntropy) || !fits(p.Value, dValue) {
+		panic(fmt.Sprintf("model: Backward: a pass (alive: %t) with lanes of %d, %d, %d; derivatives by them of %d, %d, %d", p.live,
+			n, len(p.Entropy), len(p.Value), len(dLogp), len(dEntropy), len(dValue)))
 	}
 	p.live = false
 	if n == 0 {
@@ -107,10 +108,11 @@ func (t *stageBackward) Do(item, worker int) {
 	b := w.blockAt(item, worker, w.outputs(w.layer))
 	n := w.back.normSlot(item)
 	if above := w.layer + 1; above < w.c.Layers {
-		w.attendInputBackward(b, above, n)
+		w.projectBackward(b, above, n)
 	}
 	if w.layer >= 0 {
 		w.mlpBackward(b, w.layer, n)
+		w.attendOutputBackward(b, w.layer)
 	}
 }
 
@@ -144,14 +146,14 @@ func (w *Work) gradItems() int {
 
 func (w *Work) gradParts() [7]gradPart {
 	c := w.c
-	parts := [7]gradPart{{1, (*Work).normGrads}}
+	parts := [7]gradPart{{1, (*Work).normSums}}
 	if w.layer >= 0 {
 		parts[1] = gradPart{len(w.runs) * c.KVHeads, (*Work).attendGrads}
 		parts[2] = gradPart{strips(c.gateUp()), (*Work).gateUpGrads}
 		parts[3] = gradPart{strips(c.Dim), (*Work).downGrads}
 		parts[4] = gradPart{strips(c.Dim), (*Work).oGrads}
 	} else {
-		parts[5] = gradPart{blocks(c.Dim, embedColumns), (*Work).embedGrads}
+		parts[5] = gradPart{blocks(c.Dim, embedColumns), (*Work).embedBackward}
 	}
 	if w.layer+1 < c.Layers {
 		parts[6] = gradPart{strips(c.qkv()), (*Work).qkvGrads}
@@ -184,10 +186,8 @@ func (w *Work) qkvGrads(strip, _ int) {
 	backwardWeight(g.qkv, g.qkvBias, k.dqkv[(w.layer+1)%2], pad(c.qkv()), k.normed1, c.Dim, c.Dim, c.qkv(), strip, w.rows)
 }
 
-func (w *Work) embedGrads(strip, _ int) { w.embedBackward(strip) }
-
-// normGrads adds up what the blocks of the last stageBackward left.
-func (w *Work) normGrads(_, _ int) {
+// normSums adds up what the blocks of the last stageBackward left.
+func (w *Work) normSums(_, _ int) {
 	c, k, rows := w.c, &w.back, w.outputs(w.layer)
 	parts := blocks(rows, w.blockRows(rows))
 	if w.layer >= 0 {

@@ -26,8 +26,9 @@ type Span struct {
 //
 // Calls with different Works may run at the same time as long as they write different pages.
 func (m *Model) Extend(w *Work, kv *KV, spans []Span, want []bool) (hidden []float32) {
-	if w.m != m || len(want) != len(spans) {
-		panic(fmt.Sprintf("model: Extend: %d spans, %d wants, or another model's Work", len(spans), len(want)))
+	c := m.config
+	if w.m != m || len(want) != len(spans) || kv.layers != c.Layers || kv.heads != c.KVHeads || kv.headDim != c.HeadDim {
+		panic(fmt.Sprintf("model: Extend: %d spans, %d wants, or the Work or KV of another model", len(spans), len(want)))
 	}
 	w.begin(kv)
 	s := &w.scored
@@ -43,7 +44,7 @@ func (m *Model) Extend(w *Work, kv *KV, spans []Span, want []bool) (hidden []flo
 		}
 	}
 	w.stack()
-	return s.hidden[:s.n*w.c.Dim]
+	return s.hidden[:s.n*c.Dim]
 }
 
 // addSpan appends the i-th span to the pass.
@@ -68,25 +69,33 @@ func (w *Work) addSpan(i int, span Span) {
 
 // Logits writes the logits [rows, V] of hidden states [rows, d].
 func (m *Model) Logits(w *Work, dst, hidden []float32, rows int) {
-	w.unembed = unembedding{m, dst, hidden, rows}
-	w.pool.Run(blocks(rows, stripRows)*w.unembed.columns(), &w.unembed)
-	w.unembed = unembedding{}
+	t := &w.unembed
+	*t = unembedding{m, dst, hidden, rows, unembedIDs}
+	if rows*m.config.Vocab*m.config.Dim <= littleWork {
+		t.ids = m.config.Vocab
+	}
+	w.pool.Run(blocks(rows, stripRows)*t.columns(), t)
+	*t = unembedding{}
 }
+
+// littleWork is a number of multiply-adds that is done before another thread has woken up.
+const littleWork = 1 << 20
 
 // unembedding is Logits as a task over blocks of rows times blocks of ids.
 type unembedding struct {
 	m           *Model
 	dst, hidden []float32
 	rows        int
+	ids         int // in a block
 }
 
 const unembedIDs = 256
 
-func (t *unembedding) columns() int { return blocks(t.m.config.Vocab, unembedIDs) }
+func (t *unembedding) columns() int { return blocks(t.m.config.Vocab, t.ids) }
 
 func (t *unembedding) Do(item, _ int) {
 	c := t.m.config
-	row, id := item/t.columns()*stripRows, item%t.columns()*unembedIDs
-	rows, n := min(stripRows, t.rows-row), min(unembedIDs, c.Vocab-id)
+	row, id := item/t.columns()*stripRows, item%t.columns()*t.ids
+	rows, n := min(stripRows, t.rows-row), min(t.ids, c.Vocab-id)
 	kernel.Gemm(t.dst[row*c.Vocab+id:], c.Vocab, t.hidden[row*c.Dim:], c.Dim, 1, t.m.unembed.from(id), rows, n, c.Dim, false)
 }

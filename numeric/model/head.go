@@ -117,8 +117,10 @@ func (w *Work) finish(i int, lse *kernel.LogSumExp, target float32) {
 	s, d := &w.scored, w.c.Dim
 	s.lse[i] = lse.Value()
 	s.logp[i] = target - s.lse[i]
-	s.entropy[i] = lse.Entropy()
-	if w.c.ValueHead {
+	if w.want.Entropy {
+		s.entropy[i] = lse.Entropy()
+	}
+	if w.want.Value {
 		s.value[i] = kernel.Dot(s.hidden[i*d:][:d], w.m.score)
 	}
 }
@@ -156,11 +158,11 @@ func (t *headBackward) Do(item, worker int) {
 // logitsBackward replaces a chunk of row i's tempered logits by the gradient of the logits.
 func (w *Work) logitsBackward(x []float32, i int) {
 	s, k := &w.scored, &w.back
-	dEntropy := float32(0)
+	var entropy, dEntropy float32
 	if k.dEntropy != nil {
-		dEntropy = k.dEntropy[i]
+		entropy, dEntropy = s.entropy[i], k.dEntropy[i]
 	}
-	kernel.LogSumExpBackward(x, s.lse[i], s.entropy[i], k.dLogp[i], dEntropy, s.inverse[i])
+	kernel.LogSumExpBackward(x, s.lse[i], entropy, k.dLogp[i], dEntropy, s.inverse[i])
 	if id := int(s.targets[i]) - s.from; id >= 0 && id < len(x) {
 		x[id] += float32(k.dLogp[i] * s.inverse[i])
 	}

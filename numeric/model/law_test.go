@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"molt/numeric/kernel"
@@ -310,4 +311,24 @@ func (b Batch) sequence(i int, lo int32) Batch {
 		}
 	}
 	return one
+}
+
+// A model may generate and score at the same time, each on its own Work and pool.
+func TestWorksShareAModel(t *testing.T) {
+	c := shapes["2:1, qk norm, value head"]
+	m := newModel(t, c, 3)
+	b := randomBatch(rand.New(rand.NewPCG(8, 8)), c, 30, 20)
+	var group sync.WaitGroup
+	works := []*Work{newWork(t, m, 2, Budget{Tokens: 50}), newWork(t, m, 1, Budget{Tokens: 50, Grad: true}), newWork(t, m, 3, Budget{Tokens: 50})}
+	want := slices.Clone(m.Forward(works[0], b, Want{}).Logp)
+	for _, w := range works {
+		group.Go(func() {
+			for range 20 {
+				if i := firstDifference(want, m.Forward(w, b, Want{}).Logp); i >= 0 {
+					t.Errorf("score %d differs beside other passes", i)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -61,9 +61,8 @@ func (p *linear) applyBackward(dx []float32, ldx int, dy []float32, ldy, rows in
 
 // Weight gradients are shared out in strips of output features; each strip sums over tokens in chunks that stay in cache.
 const (
-	stripRows   = 48
-	tokenChunk  = 256
-	packedStrip = 128 // panels of one packing job, times 16
+	stripRows  = 48
+	tokenChunk = 256
 )
 
 // strips is the number of strips of a weight gradient with so many output features.
@@ -82,50 +81,5 @@ func backwardWeight(dw, bias []float32, dy []float32, ldy int, x []float32, ldx,
 	}
 	for t := range rows {
 		kernel.Add(bias[from:][:n], dy[t*ldy+from:][:n])
-	}
-}
-
-// packing is a set of copies to make, as a task for the pool.
-type packing []packJob
-
-// packJob makes columns n up to n+count of one packed copy; the other dimension whole.
-type packJob struct {
-	p        *linear
-	n, count int
-}
-
-type packBackward packing
-
-// packJobs cuts the copies of all projections; width gives the number of columns of the copy.
-func packJobs(all []*linear, width func(*linear) int) []packJob {
-	var jobs []packJob
-	for _, p := range all {
-		for n := 0; n < width(p); n += packedStrip {
-			jobs = append(jobs, packJob{p, n, min(packedStrip, width(p)-n)})
-		}
-	}
-	return jobs
-}
-
-// Do packs the forward operand: columns are output features.
-func (jobs packing) Do(i, _ int) {
-	j := jobs[i]
-	kernel.PackT(j.p.forward[j.n*j.p.in:], j.p.w[j.n*j.p.in:], j.p.in, j.count, j.p.in)
-}
-
-// Do packs the backward operand: columns are input features.
-func (jobs packBackward) Do(i, _ int) {
-	j := jobs[i]
-	kernel.Pack(j.p.backward[j.n*j.p.out:], j.p.w[j.n:], j.p.in, j.p.out, j.count)
-}
-
-// runAll runs a task on the pool, or on the caller when there is none.
-func runAll(pool *kernel.Pool, n int, t kernel.Task) {
-	if pool != nil {
-		pool.Run(n, t)
-		return
-	}
-	for i := range n {
-		t.Do(i, 0)
 	}
 }

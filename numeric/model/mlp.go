@@ -17,17 +17,8 @@ func (w *Work) mlp(b block, l int) {
 	w.apply(&p.down, x, c.Dim, b.act, pad(c.FFN), b.rows(), true)
 }
 
-// swiglu writes act [rows, F].
-func (w *Work) swiglu(act, gateUp []float32, rows int) {
-	f, ldAct, ld := w.c.FFN, pad(w.c.FFN), pad(w.c.gateUp())
-	for i := range rows {
-		x := gateUp[i*ld:]
-		kernel.SwiGLU(act[i*ldAct:][:f], x[:f], x[f:][:f])
-	}
-}
-
-// mlpBackward takes a block's gradient from layer l's output to mid, and on through the output projection of attention. It
-// replaces the stored gate and up by their gradients and keeps what the weight gradients need.
+// mlpBackward takes a block's gradient from layer l's output to mid. It replaces the stored gate and up by their gradients
+// and keeps what the weight gradients need.
 func (w *Work) mlpBackward(b block, l int, n normGrads) {
 	c, a, p, k := w.c, &w.layers[l], &w.m.products[l], &w.back
 	f, ld, ldAct := c.FFN, pad(c.gateUp()), pad(c.FFN)
@@ -44,9 +35,13 @@ func (w *Work) mlpBackward(b block, l int, n normGrads) {
 	copy(dMid, dx)
 	kernel.RMSNormBackward(dMid, b.dNormed, mid, norm2, b.rstd, b.rows(), c.Dim)
 	kernel.RMSNormBackwardWeight(n.norm2, b.dNormed, mid, b.rstd, b.rows(), c.Dim, c.Dim)
-	ldMixed := pad(c.qDim())
-	p.o.applyBackward(b.of(k.dMixed, ldMixed), ldMixed, dMid, c.Dim, b.rows())
-	for t := b.lo; t < b.hi && l < c.Layers-1; t++ {
-		w.rotate(t, l) // the last layer's are still there
+}
+
+// swiglu writes act [rows, F].
+func (w *Work) swiglu(act, gateUp []float32, rows int) {
+	f, ldAct, ld := w.c.FFN, pad(w.c.FFN), pad(w.c.gateUp())
+	for i := range rows {
+		x := gateUp[i*ld:]
+		kernel.SwiGLU(act[i*ldAct:][:f], x[:f], x[f:][:f])
 	}
 }

@@ -38,7 +38,6 @@ func New(c Config) (*Model, error) {
 	m.link()
 	packs := packing(packJobs(m.linears, func(p *linear) int { return p.out }))
 	m.packs = &packs
-	m.Refresh(nil)
 	return m, nil
 }
 

@@ -37,6 +37,7 @@ func (m *Model) Forward(w *Work, b Batch, want Want) *Pass {
 		panic(fmt.Sprintf("model: Forward: %+v is more than the Work was made for: value head %t, grad %t", want, w.c.ValueHead, w.budget.Grad))
 	}
 	w.begin(&w.ownKV)
+	w.want = want
 	w.addBatch(b)
 	w.stack()
 	w.pool.Run(blocks(w.scored.n, w.blockRows(w.scored.n)), (*scoring)(w))
@@ -91,7 +92,7 @@ func (w *Work) fitsStarts(b Batch) error {
 		return nil
 	}
 	if len(b.Starts) == 0 || b.Starts[0] != 0 || int(b.Starts[len(b.Starts)-1]) != len(b.Tokens) {
-		return fmt.Errorf("model: starts %v of a batch of %d tokens; they must run from 0 to the number of tokens", b.Starts, len(b.Tokens))
+		return fmt.Errorf("model: %d starts of a batch of %d tokens; they must run from 0 to the number of tokens", len(b.Starts), len(b.Tokens))
 	}
 	for i, lo := range b.Starts[:len(b.Starts)-1] {
 		if n := int(b.Starts[i+1]) - int(lo); n < 2 || n > w.c.MaxPositions {

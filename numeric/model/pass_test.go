@@ -1,9 +1,13 @@
 package model
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestFitsNamesTheFault(t *testing.T) {
@@ -21,9 +25,9 @@ func TestFitsNamesTheFault(t *testing.T) {
 		"too many scored":   {Batch{Tokens: ids(9), Starts: []int32{0, 9}, Score: []int32{1, 2, 3, 4}}, "with 4 scored"},
 		"unknown token":     {Batch{Tokens: []int32{0, 47}, Starts: []int32{0, 2}}, "token 1 is 47"},
 		"negative token":    {Batch{Tokens: []int32{0, -1}, Starts: []int32{0, 2}}, "token 1 is -1"},
-		"no starts":         {Batch{Tokens: ids(2)}, "starts []"},
-		"starts past end":   {Batch{Tokens: ids(2), Starts: []int32{0, 3}}, "starts [0 3]"},
-		"starts not at 0":   {Batch{Tokens: ids(4), Starts: []int32{1, 4}}, "starts [1 4]"},
+		"no starts":         {Batch{Tokens: ids(2)}, "0 starts"},
+		"starts past end":   {Batch{Tokens: ids(2), Starts: []int32{0, 3}}, "2 starts"},
+		"starts not at 0":   {Batch{Tokens: ids(4), Starts: []int32{1, 4}}, "2 starts"},
 		"one token":         {Batch{Tokens: ids(3), Starts: []int32{0, 2, 3}}, "sequence 1 has 1 tokens"},
 		"starts fall":       {Batch{Tokens: ids(4), Starts: []int32{0, 5, 4}}, "sequence 1 has -1 tokens"},
 		"too long":          {Batch{Tokens: ids(301), Starts: []int32{0, 301}}, "sequence 0 has 301 tokens"},
@@ -37,6 +41,58 @@ func TestFitsNamesTheFault(t *testing.T) {
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
+	}
+}
+
+// A batch of any numbers either has its fault named or is scored.
+func TestWhatFitsIsScored(t *testing.T) {
+	c := shapes["1:1, untied, all biases"]
+	m := newModel(t, c, 1)
+	w := newWork(t, m, 1, Budget{Tokens: 12})
+	fitted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := func(what string, low, high int32) []int32 {
+			return rapid.SliceOfN(rapid.Int32Range(low, high), 0, 13).Draw(t, what)
+		}
+		b := Batch{Tokens: numbers("tokens", -1, int32(c.Vocab)), Starts: numbers("starts", -1, 14), Score: numbers("score", -1, 14)}
+		if rapid.Bool().Draw(t, "repair") {
+			b.Tokens = make([]int32, len(b.Tokens))
+			b.Starts = append(append([]int32{0}, rapid.SampledFrom([][]int32{{}, {2}, {3, 7}}).Draw(t, "inner")...), int32(len(b.Tokens)))
+			slices.Sort(b.Score)
+		}
+		if w.Fits(b) != nil {
+			return
+		}
+		fitted++
+		for i, x := range m.Forward(w, b, Want{}).Logp {
+			if !(x <= 0) {
+				t.Fatalf("log-prob %d is %g", i, x)
+			}
+		}
+	})
+	if fitted == 0 {
+		t.Error("no batch was scored")
+	}
+}
+
+// NaN is data: it comes out where it went in, and nothing else breaks.
+func TestNaNWeightsGiveNaN(t *testing.T) {
+	c := shapes["2:1, qk norm, value head"]
+	m := newModel(t, c, 1)
+	param(m.Params(), "model.layers.1.mlp.up_proj.weight").Data[5] = float32(math.NaN())
+	m.Refresh(nil)
+	b := Batch{Tokens: []int32{1, 2, 3}, Starts: []int32{0, 3}, Score: []int32{1, 2}}
+	w := newWork(t, m, 2, Budget{Tokens: 3, Grad: true})
+	g := newGrads(t, c)
+	p := m.Forward(w, b, Want{Entropy: true, Value: true, Grad: true})
+	for i := range p.Logp {
+		if p.Logp[i] == p.Logp[i] || p.Entropy[i] == p.Entropy[i] || p.Value[i] == p.Value[i] {
+			t.Errorf("score %d: log-prob %g, entropy %g, value %g, want NaN", i, p.Logp[i], p.Entropy[i], p.Value[i])
+		}
+	}
+	p.Backward(g, []float32{1, 1}, nil, nil)
+	if x := g.embed[c.Dim]; x == x {
+		t.Errorf("a gradient of %g, want NaN", x)
 	}
 }
 
@@ -83,6 +139,14 @@ func TestMisusePanics(t *testing.T) {
 		"lane of the wrong length": func() { m.Forward(grad, b, Want{Grad: true}).Backward(g, nil, nil, nil) },
 		"value lane without a head": func() {
 			m.Forward(grad, b, Want{Grad: true}).Backward(g, d, nil, d)
+		},
+		"entropy lane that was not wanted": func() {
+			m.Forward(grad, b, Want{Grad: true}).Backward(g, d, d, nil)
+		},
+		"KV of another shape": func() {
+			other, _ := NewKV(quickstart, 1)
+			defer other.Free()
+			m.Extend(plain, other, []Span{{&Seq{Pages: []int32{0}}, []int32{1}}}, []bool{true})
 		},
 		"backward twice": func() {
 			p := m.Forward(grad, b, Want{Grad: true})

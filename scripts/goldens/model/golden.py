@@ -168,6 +168,7 @@ def write(path, data):
 def main():
     out, stories_folder = map(pathlib.Path, sys.argv[1:])
     torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
     out.mkdir(parents=True, exist_ok=True)
     write(out / "qwen3.json", case(qwen3, False, 1))
     write(out / "llama.json", case(llama, True, 2))

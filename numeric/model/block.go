@@ -1,0 +1,69 @@
+package model
+
+import "slices"
+
+// Blocks of rows are the unit of work for everything but attention's backward and weight gradients. A block runs through
+// several operators in a row on one worker, so its activations stay in that core's cache; more rows read weights less often.
+const (
+	maxBlock = 96
+	minBlock = 12
+	tile     = 24 // rows that attend together
+)
+
+// block is a range of rows on one worker.
+type block struct {
+	lo, hi int
+	*scratch
+}
+
+// of is the block's part of a buffer whose rows are ld apart.
+func (b block) of(buffer []float32, ld int) []float32 { return buffer[b.lo*ld : b.hi*ld] }
+
+func (b block) rows() int { return b.hi - b.lo }
+
+// blockRows chooses the size of blocks. Results do not depend on it, but a norm's weight gradient sums block by block, so
+// a pass with gradients must not look at the number of threads.
+func (w *Work) blockRows(rows int) int {
+	if w.wide {
+		return maxBlock
+	}
+	parts, least := w.pool.Threads(), 8
+	if w.budget.Grad {
+		parts, least = 8, minBlock
+	}
+	size := blocks(blocks(rows, parts), least) * least
+	return max(least, min(size, maxBlock))
+}
+
+func blocks(rows, size int) int { return (rows + size - 1) / size }
+
+// blockAt is the item-th block of so many rows.
+func (w *Work) blockAt(item, worker, rows int) block {
+	size := w.blockRows(rows)
+	return block{item * size, min(rows, (item+1)*size), &w.scratch[worker]}
+}
+
+// outputs is the number of rows that go on after layer l's queries, keys and values.
+func (w *Work) outputs(l int) int {
+	if l == w.c.Layers-1 {
+		return w.scored.n
+	}
+	return w.rows
+}
+
+// output is the row of the pass that is row i of layer l's later activations.
+func (w *Work) output(l, i int) int {
+	if l == w.c.Layers-1 {
+		return int(w.scored.rows[i])
+	}
+	return i
+}
+
+// outputsBefore counts the outputs of layer l that are rows of the pass before row t.
+func (w *Work) outputsBefore(l, t int) int {
+	if l == w.c.Layers-1 {
+		i, _ := slices.BinarySearch(w.scored.rows[:w.scored.n], int32(t))
+		return i
+	}
+	return t
+}
