@@ -71,6 +71,54 @@ func benchmarkGenerate(b *testing.B, shape model.Config, threads, groups, prompt
 	b.ReportMetric(float64(8*groups*tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
 
+// BenchmarkTurns runs 128 sessions at once, four turns each: what the session is shown grows by 24 tokens a turn, and what
+// was computed for the last turn is found again.
+func BenchmarkTurns(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("quickstart/sessions=128/threads=%d", threads), func(b *testing.B) {
+			config := local.Default()
+			config.Threads = threads
+			g, err := local.NewGenerator(quickstart, fresh(b, quickstart), config)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer g.Close()
+			rounds := 0
+			for b.Loop() {
+				rounds++
+				var wg sync.WaitGroup
+				for i := range 128 {
+					wg.Go(func() { session(b, g, rounds, i) })
+				}
+				wg.Wait()
+			}
+			b.ReportMetric(float64(128*turns*turnTokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
+		})
+	}
+}
+
+const turns, turnTokens = 4, 16
+
+func session(b *testing.B, g *local.Generator, round, i int) {
+	r := engine.Request{
+		Prompt:   promptOf(quickstart.Vocab, 120, round*16+i/8),
+		Sampling: engine.Sampling{Temperature: 1, MaxTokens: turnTokens},
+		Key:      engine.Key{Seed: uint64(round), Group: int64(i / 8), Sample: int32(i % 8)},
+	}
+	for turn := range int32(turns) {
+		r.Key.Turn = turn
+		reply, err := g.Generate(context.Background(), r, nil)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		for _, t := range reply.Tokens {
+			r.Prompt = append(r.Prompt, t.ID)
+		}
+		r.Prompt = append(r.Prompt, promptOf(quickstart.Vocab, 24, int(turn))...)
+	}
+}
+
 // BenchmarkTrain is one optimizer step over packed sequences of which the second half is scored.
 func BenchmarkTrain(b *testing.B) {
 	for _, c := range []struct {
