@@ -48,6 +48,7 @@ const (
 	rolloutsFile   = "rollouts.jsonl"
 	checkpointsDir = "checkpoints"
 	bestDir        = "best"
+	lastDir        = "last"
 	finalDir       = "final"
 	reportFile     = "report.html"
 	tensorboardDir = "tensorboard"

@@ -88,6 +88,9 @@ type quickstart struct {
 func Quickstart(ctx context.Context, c QuickstartConfig, view View) (result *QuickstartResult, err error) {
 	q := &quickstart{QuickstartConfig: c, view: view}
 	q.result = QuickstartResult{Seed: c.Seed, Control: c.Control, Run: q.path("rl"), Checkpoint: q.path("rl", bestDir), Report: q.path("rl", reportFile)}
+	if c.Control { // the best of several tries at nothing is luck: the control shows where the run ended
+		q.result.Checkpoint = q.path("rl", lastDir)
+	}
 	started := time.Now()
 	if err := q.claim(); err != nil {
 		return nil, err
@@ -220,10 +223,10 @@ func (q *quickstart) rlConfig() Config {
 	c.Model.Path = q.path("sft", finalDir)
 	c.Data.Prompts, c.Data.LabelKey, c.Data.IDKey = []string{q.path("prompts.jsonl")}, "label", "id"
 	c.Agent.Name, c.Agent.MaxTurns = "shop", shop.Turns
-	c.Rollout.BatchSize, c.Rollout.Samples, c.Rollout.MaxNewTokens, c.Rollout.MaxLen = 16, 8, 48, 320
+	c.Rollout.BatchSize, c.Rollout.Samples, c.Rollout.MaxNewTokens, c.Rollout.MaxLen = 32, 8, 48, 320
 	c.Actor.Adam.LR, c.Actor.Adam.Betas = 7e-4, []float64{0.9, 0.99}
 	c.Actor.Scheduler, c.Actor.WarmupSteps, c.Actor.MinLRRatio = "linear", 3, 0.1
-	c.Train.Steps, c.Train.BatchSize, c.Train.MicroTokens, c.Train.Seed = 24, 64, 8192, q.Seed
+	c.Train.Steps, c.Train.BatchSize, c.Train.MicroTokens, c.Train.Seed = 40, 128, 8192, q.Seed
 	c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = []string{q.path("held_out.jsonl")}, 4, true
 	c.Ckpt.Path = q.path("rl")
 	c.Reward.Shuffle = q.Control

@@ -75,16 +75,24 @@ func (r *rlRun) blame(err error) error {
 	return &Problem{Code: CodeAlarm, Where: r.folder.Path, What: err.Error(), Fix: "nothing was trained on it; look at the run with `molt show " + Quoted(r.folder.Path) + "`", Err: err}
 }
 
-// finish exports the best weights, or the last ones when nothing was evaluated.
+// finish exports the last weights and the best ones, which are the last ones when nothing was evaluated.
 func (r *rlRun) finish(ctx context.Context) error {
-	dir := r.folder.File(bestDir)
-	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
-		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+	if err := r.exportTo(ctx, lastDir); err != nil {
+		return err
 	}
 	if b := r.saved.Best; b != nil && b.Step != r.saved.Step {
 		if _, err := r.engines.learner.Load(ctx, r.folder.File(checkpointsDir, b.Checkpoint)); err != nil {
 			return err
 		}
+	}
+	return r.exportTo(ctx, bestDir)
+}
+
+// exportTo writes the learner's weights as a Hugging Face folder of the run.
+func (r *rlRun) exportTo(ctx context.Context, name string) error {
+	dir := r.folder.File(name)
+	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
+		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
 	}
 	w, err := r.engines.learner.Weights(ctx)
 	if err != nil {

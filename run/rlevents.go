@@ -100,6 +100,8 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *cloc
 	}
 	e.Reward, e.Turns, e.ActionTokens, e.Lag = metrics.Describe(rewards), metrics.Describe(turns), metrics.Describe(tokens), metrics.Describe(lags)
 	e.TrainedPerSec = clock.rate(trained.Tokens, "train")
+	busy := clock.seconds["generate"] + clock.seconds["train"] + clock.seconds["evaluate"]
+	e.Idle = max(0, 1-busy/max(e.WallSeconds, 1e-9))
 	return e
 }
 
