@@ -96,7 +96,7 @@ func evaluate(ctx context.Context, cfg *Config, m *Model, tasks []agent.Task) (_
 	if capacity == 0 {
 		capacity = min(128, len(tasks)*cfg.Eval.Samples)
 	}
-	generator, err := local.NewGenerator(shape, m.Weights, engineConfig(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, cfg.Rollout.MaxLen, shape))
+	generator, err := local.NewGenerator(shape, m.Weights, engineConfig(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, shape))
 	if err != nil {
 		return nil, nil, &Problem{Code: CodeModel, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}

@@ -90,7 +90,7 @@ func Info(path string) (*ModelInfo, error) {
 func (i *ModelInfo) plans(shape model.Config) error {
 	d := Defaults()
 	shape.MaxPositions = min(shape.MaxPositions, d.Rollout.MaxLen)
-	memory, err := local.Plan(shape, engineConfig(0, 0, d.Engine.CacheMiB, d.Train.MicroTokens, shape.MaxPositions, shape))
+	memory, err := local.Plan(shape, engineConfig(0, 0, d.Engine.CacheMiB, d.Train.MicroTokens, shape))
 	if err != nil {
 		return &Problem{Code: CodeModel, Where: i.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}

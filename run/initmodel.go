@@ -67,8 +67,8 @@ func (c InitConfig) draw() (weights.Model, error) {
 	if !c.Plain {
 		m.ChatTemplate = []byte(chat.BuiltinTemplate())
 	}
-	shape := shapeOf(m.Config)
-	if err := shape.Validate(); err != nil {
+	shape, err := local.Shape(m.Config)
+	if err != nil {
 		return m, &Problem{Code: CodeSetting, What: "no such model can be made: " + strings.ReplaceAll(err.Error(), "\n", "; "), Fix: "change the shape", Err: err}
 	}
 	w, err := local.Init(shape, c.Seed)

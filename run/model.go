@@ -39,25 +39,12 @@ func OpenModel(path string) (*Model, error) {
 		return nil, &Problem{Code: CodeModel, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
 	}
 	defer folder.Close()
-	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS, Shape: shapeOf(folder.Config)}
+	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
 	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate}
-	if err := m.readWeights(folder); err != nil {
+	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
 		return nil, &Problem{Code: CodeModel, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
 	}
 	return m, m.readTexts(folder)
-}
-
-func (m *Model) readWeights(folder *weights.Folder) error {
-	var stored []weights.Tensor
-	for t, err := range folder.Tensors() {
-		if err != nil {
-			return err
-		}
-		stored = append(stored, t)
-		m.Weights.Tensors = append(m.Weights.Tensors, engine.Tensor(t))
-	}
-	m.Weights.Fingerprint = weights.Fingerprint(stored)
-	return nil
 }
 
 func (m *Model) readTexts(folder *weights.Folder) error {
@@ -132,15 +119,6 @@ func (m *Model) export(dir string, w engine.Weights) error {
 	return nil
 }
 
-// shapeOf translates config.json's words.
-func shapeOf(c weights.ModelConfig) model.Config {
-	return model.Config{
-		Vocab: c.VocabSize, Dim: c.HiddenSize, Layers: c.NumHiddenLayers, Heads: c.NumAttentionHeads, KVHeads: c.NumKeyValueHeads,
-		HeadDim: c.HeadDim, FFN: c.IntermediateSize, MaxPositions: c.MaxPositionEmbeddings, NormEps: float32(c.RMSNormEps), RopeTheta: c.RopeTheta,
-		Tied: c.TieWordEmbeddings, QKNorm: c.QKNorm(), QKVBias: c.AttentionBias, OBias: c.AttentionBias,
-	}
-}
-
 // engines are the embedded engine's parts over one model.
 type engines struct {
 	generator *local.Generator
@@ -148,8 +126,8 @@ type engines struct {
 	reference *local.Learner // frozen; nil without KL
 }
 
-// engineConfig sizes the engine for sequences of at most maxLen tokens.
-func engineConfig(threads, running, cacheMiB, microTokens, maxLen int, shape model.Config) local.Config {
+// engineConfig sizes the engine for sequences of at most shape.MaxPositions tokens.
+func engineConfig(threads, running, cacheMiB, microTokens int, shape model.Config) local.Config {
 	c := local.Default()
 	c.Threads = threads
 	c.BatchTokens = max(microTokens, shape.MaxPositions)

@@ -236,6 +236,6 @@ func (p *rlPlan) sizes() {
 	if p.capacity == 0 {
 		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
 	}
-	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, c.Rollout.MaxLen, p.shape)
+	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
 	p.engine.Adam = local.Adam{Beta1: c.Actor.Adam.Betas[0], Beta2: c.Actor.Adam.Betas[1], Eps: c.Actor.Adam.Eps, Decay: c.Actor.Adam.WeightDecay}
 }

@@ -1,0 +1,133 @@
+// What commands print: data on stdout, talk on stderr, and what to type next at the end.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"molt/metrics"
+	"molt/run"
+
+	"golang.org/x/term"
+)
+
+// console holds the options of every long command.
+type console struct {
+	JSON  bool   `name:"json" help:"Print the result as one JSON object on the last line of standard output."`
+	Quiet bool   `short:"q" help:"Show no progress."`
+	Color string `enum:"auto,always,never" default:"auto" help:"Colour: auto, always or never. NO_COLOR and CLICOLOR_FORCE are honoured."`
+}
+
+// watch runs a command with its progress on standard error: a live block on a terminal, plain lines elsewhere, nothing when
+// quiet. The display has ended when it returns.
+func (c *console) watch(ctx context.Context, a *app, command func(view run.View) error) error {
+	view := run.View{Command: a.line}
+	if c.Quiet {
+		return command(view)
+	}
+	terminal := metrics.NewTerminal(a.stderr, c.style(a))
+	view.Progress = terminal
+	drawing, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1) // one: what Run returns, kept until it is asked for
+	go func() { ended <- terminal.Run(drawing) }()
+	err := command(view)
+	stop()
+	return errors.Join(err, <-ended, terminal.Close())
+}
+
+// style is what standard error can show, as far as --color leaves it to the terminal.
+func (c *console) style(a *app) metrics.Style {
+	var style metrics.Style
+	if f, ok := a.stderr.(*os.File); ok {
+		style = metrics.DetectStyle(f, os.Getenv)
+	}
+	switch c.Color {
+	case "always":
+		style.Color = true
+	case "never":
+		style.Color = false
+	}
+	return style
+}
+
+func (a *app) printJSON(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("molt: %w", err)
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n", data)
+	return err
+}
+
+// next is a command that a user would type next.
+type next struct{ why, command string }
+
+func (a *app) next(list ...next) {
+	fmt.Fprintln(a.stderr, "\nNext:")
+	for _, n := range list {
+		if n.command != "" {
+			fmt.Fprintf(a.stderr, "  %-24s %s\n", n.why, n.command)
+		}
+	}
+}
+
+// printPlan shows every setting with its source, then what the run would do.
+func (a *app) printPlan(plan *run.Plan, settings []*run.Setting, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(struct {
+			Settings map[string]sourced `json:"settings"`
+			Plan     *run.Plan          `json:"plan"`
+		}{sources(settings), plan})
+	}
+	fmt.Fprintf(a.stdout, "%s\n%s", run.WriteRecipe(settings), plan)
+	return nil
+}
+
+type sourced struct {
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+func sources(settings []*run.Setting) map[string]sourced {
+	m := map[string]sourced{}
+	for _, s := range settings {
+		m[s.Name] = sourced{s.Text(), s.Source}
+	}
+	return m
+}
+
+// isTerminal reports whether w is a terminal, and how wide it is.
+func isTerminal(w io.Writer) (width int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	return width, true
+}
+
+// wrap breaks text at spaces so that no line is longer than width, where words allow.
+func wrap(text string, width int, indent string) string {
+	var b strings.Builder
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > width && line != indent {
+			b.WriteString(line + "\n")
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line
+}

@@ -1,0 +1,108 @@
+// Exit codes, and how errors are shown: what, where, why, fix.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"molt/run"
+)
+
+// The exit codes (molt help exit-codes).
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitRefused     = 3
+	exitAlarm       = 4
+	exitResource    = 5
+	exitInterrupted = 130
+)
+
+// report shows the error on stderr and returns the exit code that belongs to it.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	for i, p := range flatten(err) {
+		a.show(p)
+		if i == 0 {
+			code = exitFor(p)
+		}
+	}
+	return code
+}
+
+// flatten lists the joined errors one by one.
+func flatten(err error) []error {
+	var joined interface{ Unwrap() []error }
+	if e, ok := err.(interface{ Unwrap() []error }); ok {
+		joined = e
+	}
+	if joined == nil {
+		return []error{err}
+	}
+	var list []error
+	for _, e := range joined.Unwrap() {
+		list = append(list, flatten(e)...)
+	}
+	return list
+}
+
+func (a *app) show(err error) {
+	var p *run.Problem
+	if !errors.As(err, &p) {
+		fmt.Fprintf(a.stderr, "error: %s\n", printable(err.Error()))
+		return
+	}
+	fmt.Fprintf(a.stderr, "error[%s]: %s\n", p.Code, printable(problemText(p)))
+	if p.Line != "" {
+		fmt.Fprintf(a.stderr, "  | %s\n", printable(p.Line))
+		if p.Column > 0 {
+			fmt.Fprintf(a.stderr, "  | %s^\n", strings.Repeat(" ", p.Column-1))
+		}
+	}
+	if p.Fix != "" {
+		fmt.Fprintf(a.stderr, "  fix: %s\n", printable(p.Fix))
+	}
+}
+
+// problemText is the sentence without the fix, which has its own line.
+func problemText(p *run.Problem) string {
+	q := *p
+	q.Fix = ""
+	return q.Error()
+}
+
+// printable replaces control characters, so that a hostile file cannot steer the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '�'
+		}
+		return r
+	}, s)
+}
+
+func exitFor(err error) int {
+	var p *run.Problem
+	if !errors.As(err, &p) {
+		return exitFailed
+	}
+	switch strings.TrimPrefix(string(p.Code), "MOLT-")[0] {
+	case 'U':
+		return exitUsage
+	case 'D':
+		return exitRefused
+	case 'A':
+		return exitAlarm
+	case 'R':
+		return exitResource
+	case 'I':
+		return exitInterrupted
+	}
+	return exitFailed
+}

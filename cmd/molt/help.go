@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"molt/run"
+)
+
+// helpCmd is `molt help TOPIC`.
+type helpCmd struct {
+	Topic string `arg:"" optional:"" help:"settings, settings.sft, exit-codes, environment or formats."`
+}
+
+func (c *helpCmd) Run(a *app) error {
+	switch c.Topic {
+	case "":
+		fmt.Fprint(a.stdout, menu, "\nTopics: molt help settings | settings.sft | exit-codes | environment | formats\n")
+	case "settings":
+		cfg := run.Defaults()
+		printSettings(a, "Settings of molt rl", run.Settings(&cfg))
+	case "settings.sft":
+		cfg := run.SFTDefaults()
+		printSettings(a, "Settings of molt sft", run.Settings(&cfg))
+	case "exit-codes":
+		fmt.Fprint(a.stdout, exitCodes)
+	case "environment":
+		fmt.Fprint(a.stdout, environment)
+	case "formats":
+		fmt.Fprint(a.stdout, formats)
+	default:
+		topics := []string{"settings", "settings.sft", "exit-codes", "environment", "formats"}
+		what := fmt.Sprintf("no topic %q", c.Topic)
+		if near := run.Nearest(c.Topic, topics); near != "" {
+			what += "; did you mean " + near + "?"
+		}
+		return &run.Problem{Code: run.CodeUsage, What: what, Fix: "choose one of " + strings.Join(topics, ", ")}
+	}
+	return nil
+}
+
+func printSettings(a *app, title string, settings []*run.Setting) {
+	fmt.Fprintf(a.stdout, "%s. Flags: --NAME VALUE; recipes: the same names, nested. `-` and `_` are equal in flags.\n", title)
+	section := ""
+	for _, s := range settings {
+		if of := s.Name[:strings.LastIndex(s.Name, ".")]; of != section {
+			section = of
+			fmt.Fprintf(a.stdout, "\n%s\n", section)
+		}
+		fmt.Fprintf(a.stdout, "  --%s\n%s\n", s.Name, wrap(describe(s), 100, "      "))
+	}
+}
+
+func describe(s *run.Setting) string {
+	text := s.Help
+	var facts []string
+	if v := s.Text(); v != "" {
+		facts = append(facts, "default "+v)
+	}
+	if s.Unit != "" {
+		facts = append(facts, s.Unit)
+	}
+	if s.Range != "" {
+		facts = append(facts, s.Range)
+	}
+	if len(s.Aliases) > 0 {
+		facts = append(facts, "also --"+strings.Join(s.Aliases, ", --"))
+	}
+	if len(facts) > 0 {
+		text += " [" + strings.Join(facts, "; ") + "]"
+	}
+	return text
+}
+
+const exitCodes = `0    ok
+1    failed
+2    a command, flag, recipe or setting is wrong                   MOLT-U…
+3    a model, tokenizer, template, data file or run is refused     MOLT-D…
+4    the run stopped itself: it would train on something unvouched MOLT-A…
+5    disk, memory, permission or another run in the way            MOLT-R…
+130  interrupted; the same command resumes                         MOLT-I…
+`
+
+const environment = `MOLT_KERNEL      plain, avx2 or avx512: which kernels to use. All give the same bits; the default is the fastest here.
+NO_COLOR         any value switches colour off
+CLICOLOR_FORCE   any value but 0 switches colour on, also where output is no terminal
+TERM             dumb gives plain lines
+
+Nothing in the environment changes the result of a run.
+`
+
+const formats = `Prompts (JSONL, molt rl)        {"input": "…" or [messages], "label": "…", "tools": […], "id": "…"}; keys: --data.input_key …
+Conversations (JSONL, molt sft) {"messages": [{"role": "system|user|assistant|tool", "content": "…", "tool_calls": […]}]}
+Model folder                    config.json, model.safetensors, tokenizer.json, chat_template.jinja (Hugging Face)
+Run folder                      config.yaml (runs again as is), run.json, events.jsonl, rollouts.jsonl, checkpoints/, best/, report.html
+`

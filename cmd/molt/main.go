@@ -1,0 +1,149 @@
+// Command molt trains language-model agents with reinforcement learning: one binary for making, training, evaluating and
+// looking at models.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"molt/run"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is the command line: one struct for each subcommand, each in its own file.
+type commands struct {
+	Quickstart quickstartCmd `cmd:"" help:"Make a small model and watch it learn to use tools, in minutes, on a CPU."`
+	RL         rlCmd         `cmd:"" name:"rl" help:"Train a model by reinforcement learning."`
+	SFT        sftCmd        `cmd:"" name:"sft" help:"Train a model on conversations (supervised fine-tuning)."`
+	Eval       evalCmd       `cmd:"" help:"Measure a model on held-out prompts."`
+	Generate   generateCmd   `cmd:"" help:"Talk to a model, or complete prompts from standard input."`
+	Show       showCmd       `cmd:"" help:"Look at a run, a rollout, or its tokens."`
+	Model      modelCmd      `cmd:"" help:"Make a model from nothing, or say what is in a folder."`
+	Bench      benchCmd      `cmd:"" help:"Measure the engine on this machine."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Help       helpCmd       `cmd:"" help:"Explain a topic: settings, exit-codes, environment, formats."`
+}
+
+// app is what every command gets: where data and talk go, and the dotted settings of the command line.
+type app struct {
+	stdin    io.Reader
+	stdout   io.Writer // data
+	stderr   io.Writer // talk
+	line     string    // the command line, ready to paste
+	settings []assignment
+	model    *kong.Application
+}
+
+func main() {
+	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// execute runs one command line and returns its exit code.
+func execute(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := interruptible(stderr)
+	defer stop()
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, line: pasteable(args)}
+	if len(args) == 0 {
+		fmt.Fprint(stdout, menu)
+		return exitOK
+	}
+	return a.report(a.dispatch(ctx, args))
+}
+
+// dispatch finds the command and runs it. A wish of kong's to exit (after --help) is no error.
+func (a *app) dispatch(ctx context.Context, args []string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			code, ok := p.(exitCode)
+			if !ok {
+				panic(p)
+			}
+			if code != exitOK {
+				err = usage(fmt.Sprintf("exit code %d", code))
+			}
+		}
+	}()
+	plain, settings, err := splitSettings(args)
+	if err != nil {
+		return err
+	}
+	a.settings = settings
+	var cli commands
+	parser, err := kong.New(&cli, kong.Name("molt"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(a.stdout, a.stderr), kong.Exit(func(code int) { panic(exitCode(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}))
+	if err != nil {
+		return fmt.Errorf("molt: build the command line: %w", err)
+	}
+	a.model = parser.Model
+	parsed, err := parser.Parse(plain)
+	if err != nil {
+		return usage(err.Error())
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return parsed.Run(a)
+}
+
+// pasteable writes the command line so that a shell reads the same arguments.
+func pasteable(args []string) string {
+	words := []string{"molt"}
+	for _, a := range args {
+		words = append(words, run.Quoted(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// exitCode carries kong's wish to exit (after --help) through a panic to report.
+type exitCode int
+
+// usage is a mistake on the command line.
+func usage(what string) error {
+	return &run.Problem{Code: run.CodeUsage, What: strings.ReplaceAll(what, "\n", " "), Fix: "`molt --help` lists the commands, `molt COMMAND --help` its flags"}
+}
+
+// interruptible ends the context at the first Ctrl-C and the program at the second.
+func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2) // two: the second must not be lost while the first is handled
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() { // ends with stop
+		select {
+		case <-signals:
+			fmt.Fprintln(stderr, "\nstopping: finishing what is needed to resume. Once more stops at once.")
+			cancel(errInterrupted)
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			fmt.Fprintln(stderr, "stopped. The same command resumes from the last checkpoint.")
+			os.Exit(exitInterrupted)
+		case <-done:
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(done); cancel(nil) }
+}
+
+var errInterrupted = errors.New("interrupted")
+
+const description = "Molt trains language-model agents by reinforcement learning: from one binary, on a laptop, or driving engines elsewhere."
+
+// menu is what bare `molt` prints.
+const menu = `molt trains language-model agents by reinforcement learning.
+
+  molt quickstart              make a small model and watch it learn to use tools (minutes, CPU)
+  molt rl RECIPE.yaml          train your model on your prompts
+  molt generate MODEL          talk to a model
+  molt show RUN                look at a run, a rollout, a token
+
+molt --help lists all commands; molt help settings lists every setting.
+`

@@ -1,0 +1,114 @@
+// Dotted flags are settings of the run (--rollout.batch_size 16); plain flags are options of the command (--dry-run).
+// Settings are taken out before kong sees the command line, because their names come from run's table.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"molt/run"
+)
+
+// assignment is one dotted flag. A switch may come without a value.
+type assignment struct {
+	name     string
+	value    string
+	hasValue bool
+}
+
+// splitSettings separates the dotted flags from the rest. A dotted flag that is no switch takes the next argument when
+// it has no `=value`.
+func splitSettings(args []string) (plain []string, settings []assignment, err error) {
+	switches := boolSettings()
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return append(plain, args[i:]...), settings, nil
+		}
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if !strings.HasPrefix(arg, "--") || !strings.Contains(name, ".") {
+			plain = append(plain, arg)
+			continue
+		}
+		s := assignment{name: strings.ReplaceAll(name, "-", "_"), value: value, hasValue: hasValue}
+		if !hasValue && !slices.Contains(switches, s.name) && i+1 < len(args) && !isFlag(args[i+1]) {
+			i++
+			s.value, s.hasValue = args[i], true
+			for takesPair(s.name) && i+1 < len(args) && isNumber(args[i+1]) { // the original's `--x.clip .2 .27`
+				i++
+				s.value += "," + args[i]
+			}
+		}
+		settings = append(settings, s)
+	}
+	return plain, settings, nil
+}
+
+func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") && !isNumber(arg) }
+
+func isNumber(arg string) bool {
+	var f float64
+	n, err := fmt.Sscanf(arg+"|", "%g|", &f)
+	return n == 1 && err == nil
+}
+
+// boolSettings names the switches of all configurations.
+func boolSettings() []string {
+	var names []string
+	for _, s := range allSettings() {
+		if s.IsBool() {
+			names = append(names, append(s.Aliases, s.Name)...)
+		}
+	}
+	return names
+}
+
+func takesPair(name string) bool {
+	return slices.ContainsFunc(allSettings(), func(s *run.Setting) bool {
+		return s.Len == 2 && (s.Name == name || slices.Contains(s.Aliases, name))
+	})
+}
+
+func allSettings() []*run.Setting {
+	rl, sft := run.Defaults(), run.SFTDefaults()
+	return append(run.Settings(&rl), run.Settings(&sft)...)
+}
+
+// resolve applies recipe files, then the command line's dotted flags, to the settings. All problems are reported at once.
+func (a *app) resolve(settings []*run.Setting, recipes []string) error {
+	var problems []error
+	for _, path := range recipes {
+		problems = append(problems, run.ReadRecipe(path, settings))
+	}
+	for _, s := range a.settings {
+		problems = append(problems, assign(settings, s))
+	}
+	return errors.Join(problems...)
+}
+
+func assign(settings []*run.Setting, a assignment) error {
+	s := run.Find(settings, a.name)
+	if s == nil {
+		what := fmt.Sprintf("unknown flag --%s", a.name)
+		if why := run.NotHere(a.name); why != "" {
+			return &run.Problem{Code: run.CodeUsage, What: what, Why: why, Fix: "leave it out"}
+		}
+		if near := run.Nearest(a.name, run.SettingNames(settings)); near != "" {
+			what += fmt.Sprintf("; did you mean --%s?", near)
+		}
+		return &run.Problem{Code: run.CodeUsage, What: what, Fix: "`molt help settings` lists every setting"}
+	}
+	if !a.hasValue {
+		if !s.IsBool() {
+			return &run.Problem{Code: run.CodeSetting, What: "--" + a.name + " wants a value", Fix: s.Help}
+		}
+		a.value = "true"
+	}
+	if err := s.Set(a.value, "flag"); err != nil {
+		return &run.Problem{Code: run.CodeSetting, What: "--" + a.name + " " + err.Error(), Fix: s.Help}
+	}
+	return nil
+}

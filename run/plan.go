@@ -1,0 +1,191 @@
+// --dry-run: what a run would read, hold in memory, compute and write. Nothing is touched.
+
+package run
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"molt/engine/local"
+	"molt/weights"
+)
+
+// Plan is what a run would do. What does not apply is 0 or empty.
+type Plan struct {
+	Command       string   `json:"command"`
+	Model         string   `json:"model"`
+	Parameters    int64    `json:"parameters"`
+	Prompts       int      `json:"prompts,omitempty"`
+	HeldOut       int      `json:"held_out,omitempty"`
+	Conversations int      `json:"conversations,omitempty"`
+	Steps         int64    `json:"steps,omitempty"`   // batches
+	Updates       int64    `json:"updates,omitempty"` // optimizer steps
+	Rollouts      int      `json:"rollouts_per_step,omitempty"`
+	StepTokens    int64    `json:"max_tokens_per_step,omitempty"` // of one batch, prompts and replies, at most
+	Memory        []Memory `json:"memory"`
+	MemoryTotal   int64    `json:"memory_total"` // bytes, at most: pages that nothing reaches cost nothing
+	Writes        []string `json:"writes"`
+}
+
+// Memory is one part of a plan.
+type Memory struct {
+	Part  string `json:"part"`
+	Bytes int64  `json:"bytes"`
+}
+
+// String is the plan as a few lines.
+func (p *Plan) String() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-14s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("model", "%s, %d parameters", p.Model, p.Parameters)
+	if p.Prompts > 0 {
+		line("prompts", "%d to train on, %d held out", p.Prompts, p.HeldOut)
+	}
+	if p.Conversations > 0 {
+		line("conversations", "%d", p.Conversations)
+	}
+	if p.Steps > 0 {
+		line("steps", "%d, %d optimizer updates", p.Steps, p.Updates)
+	}
+	if p.Rollouts > 0 {
+		line("each step", "%d rollouts, at most %d tokens", p.Rollouts, p.StepTokens)
+	}
+	line("memory", "at most %s", mib(p.MemoryTotal))
+	for _, m := range p.Memory {
+		line("", "%8s  %s", mib(m.Bytes), m.Part)
+	}
+	for i, w := range p.Writes {
+		line([]string{"writes", ""}[min(i, 1)], "%s", w)
+	}
+	return b.String()
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
+
+func (p *Plan) add(part string, bytes int64) {
+	p.Memory = append(p.Memory, Memory{part, bytes})
+	p.MemoryTotal += bytes
+}
+
+// PlanRL says what `molt rl` would do.
+func PlanRL(cfg *Config) (*Plan, error) {
+	r, err := preflight(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m, err := local.Plan(r.shape, r.engine)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Command: "rl", Model: r.model.Path, Parameters: int64(r.shape.ParamCount()), Prompts: r.prompts, HeldOut: len(r.heldOut),
+		Steps: r.steps, Updates: r.updates, Rollouts: cfg.Rollout.BatchSize * cfg.Rollout.Samples,
+		StepTokens: int64(cfg.Rollout.BatchSize*cfg.Rollout.Samples) * int64(cfg.Rollout.MaxLen),
+	}
+	p.add("weights as read", 4*p.Parameters)
+	p.learner(m)
+	p.generator(m)
+	if cfg.Algo.KL.Coef > 0 {
+		p.add("reference", m.Learner())
+	}
+	p.Writes = []string{
+		cfg.Ckpt.Path + "/{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",
+		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum+1, mib(12*p.Parameters)),
+		cfg.Ckpt.Path + "/{best,last}/ (Hugging Face folders)",
+	}
+	return p, nil
+}
+
+func (p *Plan) learner(m local.Memory) {
+	p.add("learner: weights", m.LearnerWeights)
+	p.add("learner: gradients and moments", m.Gradients+m.Moments)
+	p.add("learner: activations of a micro-batch", m.Activations)
+}
+
+func (p *Plan) generator(m local.Memory) {
+	p.add("generator: weights", m.GeneratorWeights)
+	p.add("generator: KV cache", m.KV)
+	p.add("generator: activations of a step", m.GeneratorWork)
+}
+
+// PlanEval says what `molt eval` would do.
+func PlanEval(cfg *Config) (*Plan, error) {
+	model, tasks, err := preflightEval(cfg)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := bounded(model.Shape, cfg.Rollout.MaxLen)
+	if err != nil {
+		return nil, err
+	}
+	m, err := local.Plan(shape, engineConfig(cfg.Engine.Threads, cfg.Engine.InFlight, cfg.Engine.CacheMiB, 0, shape))
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Command: "eval", Model: model.Path, Parameters: int64(shape.ParamCount()), HeldOut: len(tasks), Rollouts: len(tasks) * cfg.Eval.Samples}
+	p.add("weights as read", 4*p.Parameters)
+	p.generator(m)
+	p.Writes = []string{"nothing"}
+	return p, nil
+}
+
+// PlanSFT says what `molt sft` would do.
+func PlanSFT(cfg *SFTConfig) (*Plan, error) {
+	s, err := preflightSFT(cfg, View{}.talk())
+	if err != nil {
+		return nil, err
+	}
+	m, err := local.Plan(s.shape, s.engine)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Command: "sft", Model: s.model.Path, Parameters: int64(s.shape.ParamCount()), Conversations: len(s.examples), Steps: s.steps, Updates: s.steps,
+		StepTokens: int64(cfg.Train.BatchSize) * int64(cfg.Data.MaxLen),
+	}
+	p.add("weights as read", 4*p.Parameters)
+	p.learner(m)
+	p.Writes = []string{
+		cfg.Ckpt.Path + "/{config.yaml,run.json,events.jsonl,report.html}",
+		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum, mib(12*p.Parameters)),
+		cfg.Ckpt.Path + "/final/ (Hugging Face folder)",
+	}
+	return p, nil
+}
+
+// PlanQuickstart says what `molt quickstart` would do.
+func PlanQuickstart(c QuickstartConfig) (*Plan, error) {
+	q := &quickstart{QuickstartConfig: c}
+	shape, err := local.Shape(quickstartShape())
+	if err != nil {
+		return nil, err
+	}
+	rl := q.rlConfig()
+	shape.MaxPositions = rl.Rollout.MaxLen
+	m, err := local.Plan(shape, engineConfig(c.Threads, rl.Rollout.BatchSize*rl.Rollout.Samples, rl.Engine.CacheMiB, rl.Train.MicroTokens, shape))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(q.path(recordFile)); err == nil {
+		q.say("%s holds a quickstart already; the same command resumes an unfinished one", c.Out)
+	}
+	p := &Plan{
+		Command: "quickstart", Model: q.path("init") + " (made from nothing)", Parameters: int64(shape.ParamCount()), Conversations: demoCount, Prompts: promptCount,
+		HeldOut: selectCount + freshCount, Steps: int64(rl.Train.Steps), Updates: int64(rl.Train.Steps) * int64(rl.Rollout.BatchSize*rl.Rollout.Samples/rl.Train.BatchSize),
+		Rollouts: rl.Rollout.BatchSize * rl.Rollout.Samples, StepTokens: int64(rl.Rollout.BatchSize*rl.Rollout.Samples) * int64(rl.Rollout.MaxLen),
+	}
+	p.learner(m)
+	p.generator(m)
+	p.Writes = []string{c.Out + "/{demos,prompts,held_out,fresh}.jsonl", c.Out + "/init/, sft/, rl/"}
+	return p, nil
+}
+
+// quickstartShape is the model of the quickstart, its vocabulary filled up.
+func quickstartShape() weights.ModelConfig {
+	shape := TinyShape()
+	shape.VocabSize = vocabulary
+	return shape
+}
