@@ -89,15 +89,24 @@ func (w *Work) headBackward() {
 	}
 }
 
-// stackBackward is the backward of stack, two barriers a layer. Layer -1 is the embedding.
+// stackBackward is the backward of stack. Layer -1 is the embedding. A layer's rows go through in groups whose activations
+// are still in cache when the weight gradients sum over them.
 func (w *Work) stackBackward() {
 	for w.layer = w.c.Layers - 1; w.layer >= -1; w.layer-- {
 		clear(w.back.norms)
 		rows := w.outputs(w.layer)
-		w.pool.Run(blocks(rows, w.blockRows(rows)), (*stageBackward)(w))
-		w.pool.Run(w.gradItems(), (*grads)(w))
+		size := w.blockRows(rows)
+		for w.lo = 0; w.lo < rows; w.lo = w.hi {
+			w.hi = min(rows, w.lo+size*max(groupBlocks, w.pool.Threads()))
+			w.pool.Run(blocks(w.hi-w.lo, size), (*stageBackward)(w))
+			w.pool.Run(w.weightStrips(), (*weightGrads)(w))
+		}
+		w.pool.Run(w.restItems(), (*rest)(w))
 	}
 }
+
+// groupBlocks is the number of blocks in a group, if there are no more threads.
+const groupBlocks = 4
 
 // stageBackward goes, as a task over blocks of rows, from the gradients of the queries, keys and values of the layer above
 // to those of this layer's attention.
@@ -105,8 +114,9 @@ type stageBackward Work
 
 func (t *stageBackward) Do(item, worker int) {
 	w := (*Work)(t)
-	b := w.blockAt(item, worker, w.outputs(w.layer))
-	n := w.back.normSlot(item)
+	rows := w.outputs(w.layer)
+	item += w.lo / w.blockRows(rows)
+	b, n := w.blockAt(item, worker, rows), w.back.normSlot(item)
 	if above := w.layer + 1; above < w.c.Layers {
 		w.projectBackward(b, above, n)
 	}
@@ -116,78 +126,72 @@ func (t *stageBackward) Do(item, worker int) {
 	}
 }
 
-// grads is everything that waited for all rows, as a task: attention's backward, which the layer's own stageBackward
-// prepared, and the weight gradients, which are independent of it. The qkv projection's lags one layer behind.
-type grads Work
+// weightGrads adds a group of rows to the weight gradients of the projections that stageBackward went through, as a task
+// over strips of outputs.
+type weightGrads Work
 
-func (t *grads) Do(item, worker int) {
+func (t *weightGrads) Do(item, _ int) {
 	w := (*Work)(t)
-	for _, p := range w.gradParts() {
-		if item < p.items {
-			p.do(w, item, worker)
-			return
+	for _, g := range w.weightParts() {
+		if n := strips(g.out); item >= n {
+			item -= n
+			continue
 		}
-		item -= p.items
+		g.strip(item, w.lo, w.hi)
+		return
 	}
 }
 
-type gradPart struct {
-	items int
-	do    func(w *Work, item, worker int)
-}
-
-func (w *Work) gradItems() int {
+func (w *Work) weightStrips() int {
 	n := 0
-	for _, p := range w.gradParts() {
-		n += p.items
+	for _, g := range w.weightParts() {
+		n += strips(g.out)
 	}
 	return n
 }
 
-func (w *Work) gradParts() [7]gradPart {
-	c := w.c
-	parts := [7]gradPart{{1, (*Work).normSums}}
-	if w.layer >= 0 {
-		parts[1] = gradPart{len(w.runs) * c.KVHeads, (*Work).attendGrads}
-		parts[2] = gradPart{strips(c.gateUp()), (*Work).gateUpGrads}
-		parts[3] = gradPart{strips(c.Dim), (*Work).downGrads}
-		parts[4] = gradPart{strips(c.Dim), (*Work).oGrads}
-	} else {
-		parts[5] = gradPart{blocks(c.Dim, embedColumns), (*Work).embedBackward}
+// weightParts are the projections of stageBackward.
+func (w *Work) weightParts() (parts [4]weightGrad) {
+	c, k, l := w.c, &w.back, w.layer
+	if l >= 0 {
+		a, g := &w.layers[l], &k.g.layers[l]
+		parts[0] = weightGrad{g.gateUp, nil, a.gateUp, pad(c.gateUp()), k.normed2, c.gateUp(), c.Dim}
+		parts[1] = weightGrad{g.down, nil, k.dx, c.Dim, k.act, c.Dim, c.FFN}
+		parts[2] = weightGrad{g.o, g.oBias, k.dMid[l%2], c.Dim, a.mixed, c.Dim, c.qDim()}
 	}
-	if w.layer+1 < c.Layers {
-		parts[6] = gradPart{strips(c.qkv()), (*Work).qkvGrads}
+	if l++; l < c.Layers {
+		g := &k.g.layers[l]
+		parts[3] = weightGrad{g.qkv, g.qkvBias, k.dqkv[l%2], pad(c.qkv()), k.normed1, c.qkv(), c.Dim}
 	}
 	return parts
 }
 
-func (w *Work) attendGrads(item, worker int) {
-	r, g := &w.runs[item/w.c.KVHeads], item%w.c.KVHeads
-	w.attendBackward(&w.scratch[worker], r, w.layer, g, w.back.dqkv[w.layer%2])
+// rest is what waits for all rows of a layer, as a task: attention's backward for each run and key/value head, or, below all
+// layers, the embedding's gradient by strips of columns; and the norms'.
+type rest Work
+
+func (w *Work) restItems() int {
+	if w.layer < 0 {
+		return 1 + blocks(w.c.Dim, embedColumns)
+	}
+	return 1 + len(w.runs)*w.c.KVHeads
 }
 
-func (w *Work) gateUpGrads(strip, _ int) {
-	c, k := w.c, &w.back
-	backwardWeight(k.g.layers[w.layer].gateUp, nil, w.layers[w.layer].gateUp, pad(c.gateUp()), k.normed2, c.Dim, c.Dim, c.gateUp(), strip, w.outputs(w.layer))
+func (t *rest) Do(item, worker int) {
+	w := (*Work)(t)
+	switch item--; {
+	case item < 0:
+		w.normGrads()
+	case w.layer < 0:
+		w.embedBackward(item)
+	default:
+		r, g := &w.runs[item/w.c.KVHeads], item%w.c.KVHeads
+		w.attendBackward(&w.scratch[worker], r, w.layer, g, w.back.dqkv[w.layer%2])
+	}
 }
 
-func (w *Work) downGrads(strip, _ int) {
-	c, k := w.c, &w.back
-	backwardWeight(k.g.layers[w.layer].down, nil, k.dx, c.Dim, k.act, pad(c.FFN), c.FFN, c.Dim, strip, w.outputs(w.layer))
-}
-
-func (w *Work) oGrads(strip, _ int) {
-	c, k, g := w.c, &w.back, &w.back.g.layers[w.layer]
-	backwardWeight(g.o, g.oBias, k.dMid[w.layer%2], c.Dim, w.layers[w.layer].mixed, pad(c.qDim()), c.qDim(), c.Dim, strip, w.outputs(w.layer))
-}
-
-func (w *Work) qkvGrads(strip, _ int) {
-	c, k, g := w.c, &w.back, &w.back.g.layers[w.layer+1]
-	backwardWeight(g.qkv, g.qkvBias, k.dqkv[(w.layer+1)%2], pad(c.qkv()), k.normed1, c.Dim, c.Dim, c.qkv(), strip, w.rows)
-}
-
-// normSums adds up what the blocks of the last stageBackward left.
-func (w *Work) normSums(_, _ int) {
+// normGrads adds up what the blocks of the last stageBackward left.
+func (w *Work) normGrads() {
 	c, k, rows := w.c, &w.back, w.outputs(w.layer)
 	parts := blocks(rows, w.blockRows(rows))
 	if w.layer >= 0 {

@@ -14,7 +14,7 @@ func (w *Work) embed(b block) {
 const embedColumns = 32
 
 // embedBackward adds a strip of columns of the residual stream's gradient to the rows of the ids, in token order.
-func (w *Work) embedBackward(strip, _ int) {
+func (w *Work) embedBackward(strip int) {
 	d := w.c.Dim
 	from := strip * embedColumns
 	n := min(embedColumns, d-from)

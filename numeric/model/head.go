@@ -175,7 +175,7 @@ func (t *unembedBackward) Do(item, _ int) {
 	w := (*Work)(t)
 	s, d := &w.scored, w.c.Dim
 	n := min(vocabChunk, w.c.Vocab-s.from)
-	backwardWeight(w.back.g.head[s.from*d:], nil, s.logits, vocabChunk, s.hidden, d, d, n, item, s.n)
+	weightGrad{w.back.g.head[s.from*d:], nil, s.logits, vocabChunk, s.hidden, n, d}.strip(item, 0, s.n)
 }
 
 // scoreBackward adds the value head's weight gradient.

@@ -59,6 +59,15 @@ func (p *linear) applyBackward(dx []float32, ldx int, dy []float32, ldy, rows in
 	kernel.Gemm(dx, ldx, dy, ldy, 1, p.backFrom(0), rows, p.in, p.out, false)
 }
 
+// weightGrad is a projection's weight gradient: dW [out, in] += dyᵀ x, and its bias's if there is one.
+type weightGrad struct {
+	dw, bias []float32
+	dy       []float32 // [T, ldy]
+	ldy      int
+	x        []float32 // [T, pad(in)]
+	out, in  int
+}
+
 // Weight gradients are shared out in strips of output features; each strip sums over tokens in chunks that stay in cache.
 const (
 	stripRows  = 48
@@ -68,18 +77,15 @@ const (
 // strips is the number of strips of a weight gradient with so many output features.
 func strips(out int) int { return (out + stripRows - 1) / stripRows }
 
-// backwardWeight adds one strip of dW [out, in] = dyᵀ x, and of the bias gradient if there is one.
-func backwardWeight(dw, bias []float32, dy []float32, ldy int, x []float32, ldx, in, out, strip, rows int) {
-	from := strip * stripRows
-	n := min(stripRows, out-from)
-	for t := 0; t < rows; t += tokenChunk {
-		k := min(tokenChunk, rows-t)
-		kernel.Gemm(dw[from*in:], in, dy[t*ldy+from:], 1, ldy, kernel.RowMajor(x[t*ldx:], ldx), n, in, k, true)
+// strip adds rows lo to hi-1 to one strip.
+func (g weightGrad) strip(item, lo, hi int) {
+	from := item * stripRows
+	n, ldx := min(stripRows, g.out-from), pad(g.in)
+	for t := lo; t < hi; t += tokenChunk {
+		k := min(tokenChunk, hi-t)
+		kernel.Gemm(g.dw[from*g.in:], g.in, g.dy[t*g.ldy+from:], 1, g.ldy, kernel.RowMajor(g.x[t*ldx:], ldx), n, g.in, k, true)
 	}
-	if bias == nil {
-		return
-	}
-	for t := range rows {
-		kernel.Add(bias[from:][:n], dy[t*ldy+from:][:n])
+	for t := lo; g.bias != nil && t < hi; t++ {
+		kernel.Add(g.bias[from:][:n], g.dy[t*g.ldy+from:][:n])
 	}
 }

@@ -37,6 +37,7 @@ type Work struct {
 	ownKV   KV // for training
 	want    Want
 	layer   int           // that is being computed
+	lo, hi  int           // its rows that are, in Backward
 	wide    bool          // see wideRows
 	layers  []activations // [Layers+1]; the last has only x, [N, d]
 	rotated []float32     // [T, pad((H+G)hd)] queries and keys of one layer, normed and rotated
