@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"molt/agent"
 	"molt/chat"
@@ -69,11 +72,35 @@ func dataProblem(p prompts.Prompt, err error) error {
 	return &Problem{Code: CodeData, Where: fmt.Sprintf("%s: row %s", p.Source, p.ID), What: err.Error(), Fix: "mend the row", Err: err}
 }
 
+// setNames names each file by the shortest end of its path that tells it from the others, without the extension. Names are
+// part of what a seed means, so a run gives the same bits wherever its files lie.
+func setNames(files []string) []string {
+	names := make([]string, len(files))
+	for i, file := range files {
+		parts := strings.Split(filepath.ToSlash(strings.TrimSuffix(file, filepath.Ext(file))), "/")
+		for n := 1; n <= len(parts); n++ {
+			names[i] = strings.Join(parts[len(parts)-n:], "/")
+			if unique(names[i], file, files) {
+				break
+			}
+		}
+	}
+	return names
+}
+
+// unique reports whether no other file's path ends like this.
+func unique(name, file string, files []string) bool {
+	return !slices.ContainsFunc(files, func(other string) bool {
+		return other != file && strings.HasSuffix("/"+filepath.ToSlash(strings.TrimSuffix(other, filepath.Ext(other))), "/"+name)
+	})
+}
+
 // readSets reads prompt files.
 func readSets(files []string, weights []float64, keys prompts.Keys, maxSamples int) ([]*prompts.Set, error) {
 	var sets []*prompts.Set
+	names := setNames(files)
 	for i, file := range files {
-		c := prompts.SetConfig{Path: file, Keys: keys, MaxSamples: maxSamples}
+		c := prompts.SetConfig{Name: names[i], Path: file, Keys: keys, MaxSamples: maxSamples}
 		if weights != nil {
 			c.Weight = weights[i]
 		}
