@@ -86,28 +86,6 @@ func TestGroupsDoNotSeeEachOther(t *testing.T) {
 	}
 }
 
-func TestRewardToGo(t *testing.T) {
-	masks := [][]bool{mask(1, 0, 1, 1, 0), mask(0, 1, 1, 0, 0)}
-	kl := [][]float32{{.5, 9, -.25, .75, -4}, {3, -.5, .25, 8, -2}}
-	for _, c := range []struct {
-		gamma float64
-		row   int
-		want  []float64
-	}{
-		{1, 0, []float64{1.8, 1.9, 1.9, 1.85, 0}},
-		{1, 1, []float64{-.95, -.95, -1.05, 0, 0}},
-		{.75, 0, []float64{.70859375, 1.078125, 1.4375, 1.85, 0}},
-		{.75, 1, []float64{-.515625, -.6875, -1.05, 0, 0}},
-	} {
-		got := make([]float32, 5)
-		RewardToGo(got, masks[c.row], kl[c.row], []float64{2, -1}[c.row], c.gamma, .2)
-		near(t, "reward to go", got, c.want...)
-	}
-	got := repeat(7, 3)
-	RewardToGo(got, mask(0, 0, 0), nil, 5, 1, 0)
-	near(t, "no action token, no reward", got, 0, 0, 0)
-}
-
 func TestReinforce(t *testing.T) {
 	b := Batch{
 		Reward: []float64{2, -1}, Group: []int64{0, 1}, Rollout: []int{0, 1},
@@ -152,14 +130,15 @@ func TestAdvantagesOfHostileNumbers(t *testing.T) {
 			bad    bool
 		}{
 			{"ordinary", 1, false},
-			{"NaN", math.NaN(), true},
-			{"infinite", math.Inf(1), true},
-			{"above float32", 1e300, e.Name != "grpo"}, // which divides by the spread
+			{"NaN", math.NaN(), !e.IgnoresReward},
+			{"infinite", math.Inf(1), !e.IgnoresReward},
+			{"above float32", 1e300, !e.IgnoresReward && !e.ScaleFree}, // grpo divides by the spread
 		} {
 			b := Batch{
 				Reward: []float64{c.reward, 0}, Group: []int64{0, 0}, Rollout: []int{0, 1},
 				Action: [][]bool{mask(0, 1, 0), mask(1, 0, 1)},
 				KL:     [][]float32{{nan, 1, inf}, {1, nan, 1}},
+				Value:  [][]float32{{nan, 1, inf}, {1, nan, 1}},
 			}
 			a := [][]float32{repeat(nan, 3), repeat(nan, 3)}
 			s := Advantages(a, b, AdvantageConfig{Estimator: e.Name, Gamma: .9}, .1)
@@ -179,10 +158,15 @@ func TestAdvantagesOfNothing(t *testing.T) {
 	for _, e := range Estimators {
 		cfg := AdvantageConfig{Estimator: e.Name, Gamma: 1}
 		equal(t, e.Name, Advantages(nil, Batch{}, cfg, 0), AdvantageStats{})
-		b := Batch{Reward: []float64{1}, Group: []int64{0}, Rollout: []int{0}, Action: [][]bool{mask(0, 0)}}
+		b := Batch{Reward: []float64{1}, Group: []int64{0}, Rollout: []int{0}, Action: [][]bool{mask(0, 0)},
+			KL: [][]float32{{nan, 1}}, Value: [][]float32{{nan, 1}}}
 		equal(t, e.Name+" without action tokens", Advantages([][]float32{{1, 1}}, b, cfg, 0), AdvantageStats{})
 	}
 	mustPanic(t, "lengths", func() { Advantages(nil, Batch{Reward: []float64{1}}, AdvantageConfig{Estimator: "grpo"}, 0) })
+	one := Batch{Reward: []float64{1}, Group: []int64{0}, Rollout: []int{0}, Action: [][]bool{mask(1)}}
+	for _, cfg := range []AdvantageConfig{{Estimator: "gae"}, {Estimator: "on_policy_distill"}, {Estimator: "grpo", Turns: true}} {
+		mustPanic(t, cfg.Estimator+" without what it reads", func() { Advantages([][]float32{{0}}, one, cfg, 0) })
+	}
 }
 
 // Facts of the papers, for any rewards.

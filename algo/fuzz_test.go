@@ -28,15 +28,30 @@ func FuzzHostileBits(f *testing.F) {
 		m := Correct(in.Weight, in, CorrectionConfig{level.Name, mode.Name, .5, 5})
 		allFinite(t, "weight", in.Weight...)
 		d := make([]float32, n)
-		s := PolicyLoss(d, in, LossConfig{Name: loss.Name, ClipLow: .2, ClipHigh: .2, DualClip: 3}, float64(n+1))
+		in.Share, in.Lag = lane(2), make([]int32, n)
+		for i := range in.Lag {
+			in.Lag[i] = int32(math.Float32bits(in.LogpRef[i]))
+		}
+		WeighLag(in.Weight, in.Lag, LagConfig{Decay: .9})
+		allFinite(t, "weight by lag", in.Weight...)
+		lags := Lags(in)
+		cfg := Default().Loss
+		cfg.Name, cfg.DualClip = loss.Name, 3
+		s := PolicyLoss(d, in, cfg, float64(n+1))
 		k := KLLoss(d, in, kl.Name, .1, float64(n+1))
+		in.Value, in.ValueOld, in.Return = lane(0), lane(1), lane(2)
+		dValue := make([]float32, n)
+		v := ValueLoss(dValue, in, Default().Value, float64(n+1))
+		allFinite(t, "value gradient", dValue...)
+		equal(t, "value statistics are finite", finite(v.Loss+v.Mean()+v.Explained()), true)
+		equal(t, "lag statistics are finite", finite(lags[0].Mismatch.MeanKL3()+lags[16].MeanWeight()), true)
 		allFinite(t, "gradient", d...)
 		finiteStats(t, s)
 		allFinite(t, "mismatch", float32(m.MeanKL1()), float32(m.MeanKL3()/1e13), float32(m.EffectiveShare()))
 		allFinite(t, "KL", float32(k.Mean()))
 
 		e := Estimators[int(pick)%len(Estimators)]
-		b := Batch{Action: [][]bool{make([]bool, n)}, KL: [][]float32{lane(2)}, Rollout: []int{0}, Reward: []float64{0, 0}, Group: []int64{0, 0}}
+		b := Batch{Action: [][]bool{make([]bool, n)}, KL: [][]float32{lane(2)}, Value: [][]float32{lane(1)}, Return: [][]float32{lane(1)}, Rollout: []int{0}, Reward: []float64{0, 0}, Group: []int64{0, 0}}
 		for i := range b.Action[0] {
 			b.Action[0][i] = bits[i]%2 == 0
 			b.Reward[i%2] = float64(in.Advantage[i])

@@ -88,7 +88,7 @@ func TestAdvantagesAgreeWithPyTorch(t *testing.T) {
 		for k := range got {
 			got[k] = repeat(nan, len(c.Action[k]))
 		}
-		Advantages(got, b, AdvantageConfig{c.Estimator, c.Gamma, c.NoWhiten}, c.Coef)
+		Advantages(got, b, AdvantageConfig{Estimator: c.Estimator, Gamma: c.Gamma, NoWhiten: c.NoWhiten}, c.Coef)
 		for k := range got {
 			near(t, fmt.Sprintf("%s, segment %d", c.Estimator, k), got[k], c.Want[k]...)
 		}

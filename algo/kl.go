@@ -1,4 +1,4 @@
-// The distance to the reference policy: three estimators of KL(new‖ref) from one sample per token, the KL as a loss with
+// The distance to the reference policy: four estimators of KL(new‖ref) from one sample per token, the KL as a loss with
 // its gradient or as a part of the reward, and the controllers of its coefficient.
 
 package algo
@@ -14,29 +14,39 @@ type KLConfig struct {
 	Horizon   float64 // rollouts over which the coefficient follows; > 0, default 10000
 }
 
-// The estimators, with d = log new − log ref of a token that the new policy sampled (Schulman, "Approximating KL
-// Divergence", 2020; k3 is eq. 4 of DeepSeekMath, arXiv 2402.03300). Each returns its value and its derivative by new.
-// k2 and k3 are limited to 10 as in the original, and flat there.
+// The estimators, with d = log new − log ref of a token that was sampled, and r its ratio exp(New − Old) (Schulman,
+// "Approximating KL Divergence", 2020; k3 is eq. 4 of DeepSeekMath, arXiv 2402.03300). Each returns its value and its
+// derivative by new. k2 and k3 are limited to 10 as in the original, and flat there.
 //
 //	k1 = d                     k1' = 1               unbiased; as a loss its gradient is 0 on average: noise
-//	k2 = d²/2                  k2' = d               the gradient is that of the KL itself
+//	k2 = d²/2                  k2' = d               the gradient is that of the KL itself, on fresh tokens
 //	k3 = exp(−d) − 1 + d       k3' = 1 − exp(−d)     unbiased, never negative; the gradient is that of KL(ref‖new)
-func k1(d float64) (value, slope float64) {
+//
+// k3_unbiased is k3 times the ratio (DeepSeek-V3.2, arXiv 2512.02556 §3.1). Tokens are sampled from old; the ratio makes
+// value and gradient those of KL(new‖ref) wherever new has moved to. It needs no limit: the exponential cancels.
+//
+//	r·k3                       r·d
+func k1(d float64, _ ratio) (value, slope float64) {
 	if b := bound(d); b != d {
 		return b, 0
 	}
 	return d, 1
 }
 
-func k2(d float64) (value, slope float64) {
+func k2(d float64, _ ratio) (value, slope float64) {
 	d = bound(d)
 	return limit(d*d/2, d)
 }
 
-func k3(d float64) (value, slope float64) {
+func k3(d float64, _ ratio) (value, slope float64) {
 	d = bound(d)
 	r := math.Exp(-d)
 	return limit(excess(r, -d), 1-r)
+}
+
+func k3Unbiased(d float64, r ratio) (value, slope float64) {
+	d = bound(d)
+	return r.value * excess(math.Exp(-d), -d), r.slope * d
 }
 
 func limit(value, slope float64) (float64, float64) {
@@ -52,7 +62,7 @@ func TokenKL(dst, logp, ref []float32, estimator string) {
 	mustHave("ref", len(ref), len(dst))
 	estimate := row(KLEstimators, estimator).estimate
 	for i := range dst {
-		value, _ := estimate(float64(logp[i]) - float64(ref[i]))
+		value, _ := estimate(float64(logp[i])-float64(ref[i]), ratio{1, 1})
 		if !finite(value) {
 			value = 0
 		}
@@ -64,31 +74,41 @@ func TokenKL(dst, logp, ref []float32, estimator string) {
 type KLStats struct {
 	Tokens    int     // action tokens
 	NonFinite int     // of these, tokens whose log-probs are not finite: they add nothing
-	Loss      float64 // coef · Σ k / denominator
+	Loss      float64 // coef · Σ a·k / denominator
 	Sum       float64 // Σ k
 }
 
-// KLLoss adds to dLogp [N] the derivative of coef · Σ k(New − Ref) / denominator by each token's LogpNew.
+// KLLoss adds to dLogp [N] the derivative of coef · Σ a·k(New − Ref) / denominator by each token's LogpNew, with a from
+// in.Share.
 func KLLoss(dLogp []float32, in Tokens, estimator string, coef, denominator float64) KLStats {
-	mustHave("LogpNew", len(in.LogpNew), len(dLogp))
-	mustHave("LogpRef", len(in.LogpRef), len(dLogp))
-	if len(dLogp) == 0 {
+	n, old := len(dLogp), in.old()
+	mustHave("LogpNew", len(in.LogpNew), n)
+	mustHave("LogpOld", len(old), n)
+	mustHave("LogpRef", len(in.LogpRef), n)
+	in.mustShare(n)
+	if n == 0 {
 		return KLStats{}
 	}
 	mustDivide(denominator)
-	estimate := row(KLEstimators, estimator).estimate
-	s := KLStats{Tokens: len(dLogp)}
+	e := row(KLEstimators, estimator)
+	s := KLStats{Tokens: n}
+	var shared float64
 	for i := range dLogp {
-		d := float64(in.LogpNew[i]) - float64(in.LogpRef[i])
-		if !finite(d) {
+		d, logRatio := float64(in.LogpNew[i])-float64(in.LogpRef[i]), 0.0
+		if e.ReadsOld {
+			logRatio = float64(in.LogpNew[i]) - float64(old[i])
+		}
+		value, slope := e.estimate(d, ratioOf(logRatio))
+		gradient := coef * in.share(i) * slope / denominator
+		if !finite(d+logRatio) || math.Abs(gradient) > math.MaxFloat32 {
 			s.NonFinite++
 			continue
 		}
-		value, slope := estimate(d)
-		dLogp[i] += float32(coef * slope / denominator)
+		dLogp[i] += float32(gradient)
 		s.Sum += value
+		shared += in.share(i) * value
 	}
-	s.Loss = coef * s.Sum / denominator
+	s.Loss = coef * shared / denominator
 	return s
 }
 

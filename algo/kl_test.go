@@ -20,8 +20,9 @@ func TestKLEstimators(t *testing.T) {
 		{"k2", 5, 10, 0}, {"k2", math.Inf(-1), 10, 0}, // limited, and flat there
 		{"k3", 0, 0, 0}, {"k3", 1, math.Exp(-1), 1 - math.Exp(-1)}, {"k3", -1, math.E - 2, 1 - math.E},
 		{"k3", -1000, 10, 0}, {"k3", 1000, 10, 0},
+		{"k3_unbiased", 0, 0, 0}, {"k3_unbiased", 1, math.Exp(-1), 1}, {"k3_unbiased", -1, math.E - 2, -1},
 	} {
-		value, slope := row(KLEstimators, c.name).estimate(c.d)
+		value, slope := row(KLEstimators, c.name).estimate(c.d, fresh)
 		near(t, c.name, []float64{value, slope}, c.value, c.slope)
 	}
 }
@@ -63,8 +64,8 @@ func TestWhatTheEstimatorsEstimate(t *testing.T) {
 		var kl, e1, e3 float64
 		for v := range logp {
 			p, d := math.Exp(logp[v]), logp[v]-ref[v]
-			v1, _ := k1(d)
-			v3, _ := k3(d)
+			v1, _ := k1(d, fresh)
+			v3, _ := k3(d, fresh)
 			kl, e1, e3 = kl+p*d, e1+p*v1, e3+p*v3
 		}
 		nearly(t, "k1 is unbiased", e1, kl)
@@ -78,12 +79,40 @@ func TestWhatTheEstimatorsEstimate(t *testing.T) {
 				if v == j {
 					score++
 				}
-				_, s1 := k1(d)
-				_, s2 := k2(d)
+				_, s1 := k1(d, fresh)
+				_, s2 := k2(d, fresh)
 				g1, g2 = g1+p*s1*score, g2+p*s2*score
 			}
 			nearly(t, "k1 pulls nowhere", g1, 0)
 			nearly(t, "k2 pulls like the KL", g2, klSlope(z, ref, j))
+		}
+	})
+}
+
+// k3_unbiased on tokens that an older policy sampled: weighted by what that policy sampled, value and gradient are those
+// of the KL of the policy as it is now.
+func TestUnbiasedOnOldTokens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		logits := rapid.SliceOfN(rapid.Float64Range(-1, 1), 4, 4)
+		z, ref, old := logits.Draw(t, "logits"), logSoftmax(logits.Draw(t, "ref")), logSoftmax(logits.Draw(t, "old"))
+		logp := logSoftmax(z)
+		var kl, e float64
+		g := make([]float64, len(z))
+		for v := range logp {
+			d := logp[v] - ref[v]
+			value, slope := k3Unbiased(d, ratioOf(logp[v]-old[v]))
+			kl, e = kl+math.Exp(logp[v])*d, e+math.Exp(old[v])*value
+			for j := range z {
+				score := -math.Exp(logp[j])
+				if v == j {
+					score++
+				}
+				g[j] += math.Exp(old[v]) * slope * score
+			}
+		}
+		nearly(t, "value", e, kl)
+		for j := range z {
+			nearly(t, "gradient", g[j], klSlope(z, ref, j))
 		}
 	})
 }
@@ -128,3 +157,6 @@ func TestKLController(t *testing.T) {
 		equal(t, "fixed", KLConfig{Horizon: 100}.NextCoef(.1, c.kl, c.rollouts), .1)
 	}
 }
+
+// fresh is the ratio of a token that the policy itself sampled.
+var fresh = ratio{1, 1}

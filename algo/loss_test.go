@@ -16,37 +16,6 @@ func gradients(in Tokens, cfg LossConfig) ([]float32, LossStats) {
 	return d, PolicyLoss(d, in, cfg, max(1, float64(len(d))))
 }
 
-// Every branch of the clip: what the loss of one token is, and its gradient. Old is 0, so the ratio is exp(New).
-func TestClip(t *testing.T) {
-	dual := LossConfig{Name: "ppo", ClipLow: .2, ClipHigh: .28, DualClip: 3}
-	ln := func(x float64) float32 { return float32(math.Log(x)) }
-	for _, c := range []struct {
-		name           string
-		ratio, A       float64
-		loss, gradient float64
-		low, high, far int
-	}{
-		{name: "on policy", ratio: 1, A: 2, loss: -2, gradient: -2},
-		{name: "on policy, bad", ratio: 1, A: -2, loss: 2, gradient: 2},
-		{name: "good, up a little", ratio: 1.25, A: 2, loss: -2.5, gradient: -2.5},
-		{name: "good, up enough: clipped", ratio: 1.5, A: 2, loss: -2.56, gradient: 0, high: 1},
-		{name: "good, but fell: brought back", ratio: .5, A: 2, loss: -1, gradient: -1},
-		{name: "bad, down a little", ratio: .9, A: -2, loss: 1.8, gradient: 1.8},
-		{name: "bad, down enough: clipped", ratio: .5, A: -2, loss: 1.6, gradient: 0, low: 1},
-		{name: "bad, but rose: brought back", ratio: 2, A: -2, loss: 4, gradient: 4},
-		{name: "bad, and rose too far: dual clip", ratio: 5, A: -2, loss: 6, gradient: 0, far: 1},
-		{name: "no advantage, no gradient", ratio: 5, A: 0, loss: 0, gradient: 0},
-	} {
-		d, s := gradients(Tokens{LogpNew: []float32{ln(c.ratio)}, LogpOld: []float32{0}, Advantage: []float32{float32(c.A)}}, dual)
-		nearly(t, c.name+": loss", s.Loss, c.loss)
-		near(t, c.name+": gradient", d, c.gradient)
-		equal(t, c.name+": clipped low, high, dual", [3]int{s.ClippedLow, s.ClippedHigh, s.ClippedDual}, [3]int{c.low, c.high, c.far})
-		if c.gradient == 0 && d[0] != 0 {
-			t.Errorf("%s: gradient %v is not exactly 0", c.name, d[0])
-		}
-	}
-}
-
 func TestPolicyLossOfTwoTokens(t *testing.T) {
 	in := Tokens{LogpNew: []float32{1, -1}, LogpOld: []float32{0, 0}, Advantage: []float32{1, 1}}
 	_, s := gradients(in, clip20)
@@ -144,37 +113,37 @@ func TestGlobalTokenMean(t *testing.T) {
 	nearly(t, "its own mean", s.Mean(), -1)
 }
 
-// However a step is cut into micro-batches, the gradients are the same bits and the statistics add up.
+// However a step is cut into micro-batches, between segments, the gradients are the same bits and the statistics add up.
 func TestCutsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawTokens(t)
 		cfg := drawLoss(t)
 		n := len(in.LogpNew)
+		in.Share = make([]float32, n)
+		Shares(in.Share, in, cfg)
 		whole := make([]float32, n)
 		want := PolicyLoss(whole, in, cfg, float64(n))
 
-		cut := rapid.IntRange(0, n).Draw(t, "cut")
 		parts := make([]float32, n)
 		var got LossStats
-		for _, r := range [][2]int{{0, cut}, {cut, n}} {
-			lo, hi := r[0], r[1]
-			got.Add(PolicyLoss(parts[lo:hi], in.Slice(lo, hi), cfg, float64(n)))
+		for k := range in.Starts[1:] {
+			lo, hi := in.Starts[k], in.Starts[k+1]
+			got.Add(PolicyLoss(parts[lo:hi], in.Slice(int(lo), int(hi)), cfg, float64(n)))
 		}
 		for i := range whole {
 			equal(t, "gradient", parts[i], whole[i])
 		}
 		nearly(t, "loss", got.Loss, want.Loss)
 		nearly(t, "k3", got.KL3, want.KL3)
-		got.Loss, got.Sum, got.KL1, got.KL3 = want.Loss, want.Sum, want.KL1, want.KL3 // equal up to rounding
-		equal(t, "statistics", got, want)
-
 		losses := make([]float64, n)
 		TokenLosses(losses, in, cfg)
 		var sum float64
 		for _, l := range losses {
 			sum += l
 		}
-		nearly(t, "token by token", sum, want.Sum)
+		nearly(t, "token by token", sum/float64(n), want.Loss)
+		got.Loss, got.Sum, got.KL1, got.KL3 = want.Loss, want.Sum, want.KL1, want.KL3 // equal up to rounding
+		equal(t, "statistics", got, want)
 	})
 }
 
@@ -183,78 +152,6 @@ func TestTokenLosses(t *testing.T) {
 	got := make([]float64, 3)
 	TokenLosses(got, in, clip20)
 	near(t, "weighted", got, -1.2, -2*math.Exp(-1), 0)
-}
-
-// The gradient is the derivative: each loss with each option, correction and KL against central differences, away from
-// the kinks, to 1e-6. Log-probs are multiples of 2⁻¹² below 16, so that steps of 2⁻⁷ are exact in float32.
-func TestGradientIsTheDerivative(t *testing.T) {
-	const h = 1. / 128
-	rapid.Check(t, func(t *rapid.T) {
-		in, cfg := drawTokens(t), drawLoss(t)
-		level, mode := rapid.SampledFrom(Levels).Draw(t, "level"), rapid.SampledFrom(Modes).Draw(t, "mode")
-		Correct(in.Weight, in, CorrectionConfig{level.Name, mode.Name, .1, 10})
-		kl, klCoef := rapid.SampledFrom(KLEstimators).Draw(t, "kl"), rapid.Float64Range(0, 2).Draw(t, "klCoef")
-		for name, loss := range map[string]func(d []float32) float64{
-			"policy": func(d []float32) float64 { return PolicyLoss(d, in, cfg, 7).Loss },
-			"kl":     func(d []float32) float64 { return KLLoss(d, in, kl.Name, klCoef, 7).Loss },
-		} {
-			gradient, scratch := make([]float32, len(in.LogpNew)), make([]float32, len(in.LogpNew))
-			loss(gradient)
-			for i := range gradient {
-				at := func(step float32) float64 {
-					kept := in.LogpNew[i]
-					in.LogpNew[i] = kept + step
-					defer func() { in.LogpNew[i] = kept }()
-					return loss(scratch)
-				}
-				if nearKink(in, i, cfg, 2*h) {
-					continue
-				}
-				wide, narrow := (at(2*h)-at(-2*h))/(4*h), (at(h)-at(-h))/(2*h)
-				want := (4*narrow - wide) / 3 // Richardson: the error falls with h⁴
-				if got := float64(gradient[i]); math.Abs(got-want) > 1e-6*(1e-3+math.Abs(want)) {
-					t.Fatalf("%s, token %d: gradient %v, differences say %v", name, i, got, want)
-				}
-			}
-		}
-	})
-}
-
-// nearKink reports whether a step of h from token i crosses a point where a loss is not smooth.
-func nearKink(in Tokens, i int, cfg LossConfig, h float64) bool {
-	d := float64(in.LogpNew[i]) - float64(in.LogpOld[i])
-	e := float64(in.LogpNew[i]) - float64(in.LogpRef[i])
-	for _, kink := range []float64{math.Log(1 - cfg.ClipLow), math.Log(1 + cfg.ClipHigh), math.Log(cfg.DualClip)} {
-		if math.Abs(d-kink) < h*1.01 {
-			return true
-		}
-	}
-	k3kink := func(d float64) bool { return math.Exp(-d)-1+d > 10 }
-	return math.Abs(math.Abs(e)-math.Sqrt(20)) < h*1.01 || k3kink(e-h) != k3kink(e+h)
-}
-
-func drawTokens(t *rapid.T) Tokens {
-	n := rapid.IntRange(1, 8).Draw(t, "n")
-	lane := func(name string, low, high int) []float32 {
-		out := make([]float32, n)
-		for i := range out {
-			out[i] = float32(rapid.IntRange(low*4096, high*4096).Draw(t, name)) / 4096
-		}
-		return out
-	}
-	return Tokens{
-		LogpNew: lane("new", -5, 0), LogpOld: lane("old", -5, 0), LogpGen: lane("gen", -5, 0), LogpRef: lane("ref", -5, 0),
-		Advantage: lane("advantage", -3, 3), Weight: lane("weight", 0, 4),
-	}
-}
-
-func drawLoss(t *rapid.T) LossConfig {
-	return LossConfig{
-		Name:     rapid.SampledFrom(Losses).Draw(t, "loss").Name,
-		ClipLow:  rapid.Float64Range(0, .9).Draw(t, "low"),
-		ClipHigh: rapid.Float64Range(0, 2).Draw(t, "high"),
-		DualClip: rapid.SampledFrom([]float64{0, 1.5, 3, 10}).Draw(t, "dual"),
-	}
 }
 
 // The global token mean has no length bias: a token of a wrong rollout is pushed equally, whether the rollout has 10
@@ -295,8 +192,10 @@ func TestPolicyLossOfHostileNumbers(t *testing.T) {
 		for lane := range 4 {
 			in := Tokens{LogpNew: []float32{-1, 0}, LogpOld: []float32{-1, 0}, Advantage: []float32{1, 1}, Weight: []float32{1, 1}}
 			[][]float32{in.LogpNew, in.LogpOld, in.Advantage, in.Weight}[lane][0] = bad
+			in.Starts = []int32{0, 1, 2}
 			for _, l := range Losses {
-				cfg := LossConfig{Name: l.Name, ClipLow: .2, ClipHigh: .2}
+				cfg := Default().Loss
+				cfg.Name = l.Name
 				d, s := gradients(in, cfg)
 				whole, _ := gradients(sound, cfg)
 				near(t, "gradients", d, 0, float64(whole[1]))

@@ -60,7 +60,7 @@ func Correct(weight []float32, in Tokens, cfg CorrectionConfig) MismatchStats {
 		if level.unit == nil {
 			correctTokens(weight[lo:hi], level, mode, cfg, &s)
 		} else {
-			correctSegment(weight[lo:hi], level.unit(sum, int(hi-lo)), cfg, &s)
+			correctSegment(weight[lo:hi], level.unit(sum, int(hi-lo)).value, cfg, &s)
 		}
 	}
 	return s
@@ -110,9 +110,9 @@ func correctSegment(weight []float32, r float64, cfg CorrectionConfig, s *Mismat
 	}
 }
 
-// The ratio that a level judges, from the sum of n log-mismatches.
-func sequenceRatio(sum float64, _ int) float64  { return ratioOf(sum).value }
-func geometricRatio(sum float64, n int) float64 { return ratioOf(sum / float64(n)).value }
+// The ratio of a segment, from the sum of its n log-ratios.
+func sequenceRatio(sum float64, _ int) ratio  { return ratioOf(sum) }
+func geometricRatio(sum float64, n int) ratio { return ratioOf(sum / float64(n)) }
 
 // What a mode makes of one token's mismatch.
 func maskWeight(m, low, high float64) float64 {

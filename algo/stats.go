@@ -10,20 +10,22 @@ type LossStats struct {
 	Tokens    int     // action tokens
 	NonFinite int     // of these, tokens with a number that is not finite: they add nothing below. A healthy run has none
 	Active    int     // tokens whose gradient is not 0; a step without any changes nothing
-	Loss      float64 // Σ w·ℓ / denominator: summed over a step, the step's loss
+	Loss      float64 // Σ a·w·ℓ / denominator: summed over a step, the step's loss
 	Sum       float64 // Σ w·ℓ
 
 	ClippedLow  int // tokens whose gradient a bound made 0: A < 0 and ratio below 1−ClipLow
 	ClippedHigh int // A > 0 and ratio above 1+ClipHigh
 	ClippedDual int // A < 0 and ratio above DualClip
+	Capped      int // cispo: ratio above Ceiling, which limits the gradient and does not end it
 
 	KL1      float64 // Σ Old − New: estimates tokens × KL(old‖new); may be negative
 	KL3      float64 // Σ r − 1 − log r: the same with less variance, never negative
-	RatioMin float64 // smallest and largest exp(New − Old); 0 when there is no finite token
+	RatioMin float64 // smallest and largest ratio; 0 when there is no finite token
 	RatioMax float64
 }
 
-func (s *LossStats) count(loss, gradient, logRatio, ratio float64, c clip) {
+// count takes one token: its w·ℓ, its gradient, its own log-ratio and exp of it, and the ratio that the loss judged.
+func (s *LossStats) count(loss, gradient, logRatio, own, judged float64, c clip) {
 	switch c {
 	case clippedLow:
 		s.ClippedLow++
@@ -31,17 +33,19 @@ func (s *LossStats) count(loss, gradient, logRatio, ratio float64, c clip) {
 		s.ClippedHigh++
 	case clippedDual:
 		s.ClippedDual++
+	case capped:
+		s.Capped++
 	}
 	if gradient != 0 {
 		s.Active++
 	}
 	if s.RatioMax == 0 {
-		s.RatioMin = ratio
+		s.RatioMin = judged
 	}
-	s.RatioMin, s.RatioMax = min(s.RatioMin, ratio), max(s.RatioMax, ratio)
+	s.RatioMin, s.RatioMax = min(s.RatioMin, judged), max(s.RatioMax, judged)
 	s.Sum += loss
 	s.KL1 -= logRatio
-	s.KL3 += excess(ratio, logRatio)
+	s.KL3 += excess(own, logRatio)
 }
 
 // Add joins the statistics of another part of the same step.
@@ -60,6 +64,7 @@ func (s *LossStats) Add(o LossStats) {
 	s.ClippedLow += o.ClippedLow
 	s.ClippedHigh += o.ClippedHigh
 	s.ClippedDual += o.ClippedDual
+	s.Capped += o.Capped
 	s.KL1 += o.KL1
 	s.KL3 += o.KL3
 }
@@ -67,9 +72,9 @@ func (s *LossStats) Add(o LossStats) {
 // Mean is the loss per token that was seen, whatever the denominator.
 func (s LossStats) Mean() float64 { return share(s.Sum, s.Tokens) }
 
-// Clipped is the fraction of tokens that a bound took the gradient from.
+// Clipped is the fraction of tokens that a bound took the gradient from, or limited it.
 func (s LossStats) Clipped() float64 {
-	return share(float64(s.ClippedLow+s.ClippedHigh+s.ClippedDual), s.Tokens)
+	return share(float64(s.ClippedLow+s.ClippedHigh+s.ClippedDual+s.Capped), s.Tokens)
 }
 
 // MeanKL1 and MeanKL3 estimate KL(old‖new) per token, in nats.

@@ -12,8 +12,17 @@ type Tokens struct {
 	LogpGen   []float32 // [N] as the generator reported; read by Correct
 	LogpRef   []float32 // [N] under the reference; read by KLLoss
 	Advantage []float32 // [N]
-	Weight    []float32 // [N] mismatch weights, written by Correct; nil: 1
-	Starts    []int32   // [S+1] segment s is tokens Starts[s]:Starts[s+1]; nil: all tokens are one segment
+	Weight    []float32 // [N] mismatch weights, written by Correct and WeighLag; nil: 1
+	Share     []float32 // [N] part of each token in the loss, written by Shares; nil: 1
+	Lag       []int32   // [N] versions by which the learner, at the start of the step, was ahead of the token's; read by WeighLag
+
+	Entropy  []float32 // [N] nats, from the pass; read by EntropyLoss
+	Value    []float32 // [N] of the critic being trained, from the pass; read by ValueLoss
+	ValueOld []float32 // [N] of the critic at the start of the step
+	Return   []float32 // [N] what the critic should have said; from Batch.Return
+
+	Starts        []int32 // [S+1] segment s is tokens Starts[s]:Starts[s+1]; nil: all tokens are one segment
+	RolloutTokens []int32 // [S] action tokens of the rollout that a segment is part of, in all its segments; nil: in this one
 }
 
 // Gather appends to dst the values of a segment's action tokens. src and action are [T].
@@ -27,16 +36,20 @@ func Gather(dst, src []float32, action []bool) []float32 {
 	return dst
 }
 
-// Slice is the part lo:hi of a micro-batch. Its Starts are nil: cut where it does not matter.
+// Slice is the part lo:hi of a micro-batch. Its Starts are nil: cut where it does not matter, never inside a segment for a
+// loss that has one ratio for each.
 func (in Tokens) Slice(lo, hi int) Tokens {
-	cut := func(lane []float32) []float32 {
-		if lane == nil {
-			return nil
+	for _, lane := range []*[]float32{&in.LogpNew, &in.LogpOld, &in.LogpGen, &in.LogpRef, &in.Advantage, &in.Weight, &in.Share,
+		&in.Entropy, &in.Value, &in.ValueOld, &in.Return} {
+		if *lane != nil {
+			*lane = (*lane)[lo:hi]
 		}
-		return lane[lo:hi]
 	}
-	return Tokens{LogpNew: cut(in.LogpNew), LogpOld: cut(in.LogpOld), LogpGen: cut(in.LogpGen), LogpRef: cut(in.LogpRef),
-		Advantage: cut(in.Advantage), Weight: cut(in.Weight)}
+	if in.Lag != nil {
+		in.Lag = in.Lag[lo:hi]
+	}
+	in.Starts, in.RolloutTokens = nil, nil
+	return in
 }
 
 // old is LogpOld, or LogpNew where no step lies between the two.
@@ -57,14 +70,27 @@ func (in *Tokens) segments(n int) []int32 {
 	return in.Starts
 }
 
-// mustFit panics unless every lane that PolicyLoss reads has n tokens.
-func (in *Tokens) mustFit(n int) {
-	mustHave("LogpNew", len(in.LogpNew), n)
-	mustHave("LogpOld", len(in.old()), n)
-	mustHave("Advantage", len(in.Advantage), n)
-	if in.Weight != nil {
-		mustHave("Weight", len(in.Weight), n)
+// mustShare panics unless Share, where there is one, has n tokens.
+func (in *Tokens) mustShare(n int) {
+	if in.Share != nil {
+		mustHave("Share", len(in.Share), n)
 	}
+}
+
+// share is token i's part in the loss.
+func (in *Tokens) share(i int) float64 {
+	if in.Share == nil {
+		return 1
+	}
+	return float64(in.Share[i])
+}
+
+// weight is token i's mismatch weight.
+func (in *Tokens) weight(i int) float64 {
+	if in.Weight == nil {
+		return 1
+	}
+	return float64(in.Weight[i])
 }
 
 // finite reports whether x is neither infinite nor NaN. A sum of values that came from float32 is finite exactly when
@@ -80,6 +106,6 @@ func mustHave(what string, got, want int) {
 // mustDivide refuses a denominator that would turn a gradient into nonsense.
 func mustDivide(denominator float64) {
 	if !(denominator > 0) || !finite(denominator) {
-		panic(fmt.Sprintf("algo: denominator %v; it is the number of action tokens of the whole step", denominator))
+		panic(fmt.Sprintf("algo: denominator %v; it counts what the whole step trains on, as LossConfig.Denominator does", denominator))
 	}
 }
