@@ -9,32 +9,49 @@ import (
 
 // What scripts/goldens/algo/golden.py writes: the same formulas in PyTorch, gradients by autograd in float64.
 type golden struct {
-	Torch       string
-	Starts      []int32
-	Denominator float64
-	Losses      []struct {
+	Torch  string
+	Inputs struct {
 		LogpNew, LogpOld, LogpGen, LogpRef, Advantage []float32
 
-		Loss       LossConfig
-		Correction CorrectionConfig
-		Estimator  string
-		Coef       float64
+		Starts, RolloutTokens []int32
+	}
+	Step      StepSize
+	Low, High float64
 
-		WantWeight, WantGradient, WantKLGradient []float64
-		WantLoss, WantKL, WantKL3                float64
-		WantMismatchKL1, WantMismatchKL3         float64
-		WantEffective                            float64
+	Corrections []struct {
+		Level, Mode         string
+		Want                []float64
+		KL1, KL3, Effective float64
+	}
+	Losses []struct {
+		Loss        LossConfig
+		Level, Mode string
+
+		WantLoss     float64
+		WantGradient []float64
+	}
+	KL []struct {
+		Estimator, Aggregation string
+		Coef, WantLoss         float64
+		WantGradient           []float64
+	}
+	Values []struct {
+		Value, Start, Return    []float32
+		Clip, Coef              float64
+		Aggregation             string
+		WantLoss, WantExplained float64
+		WantGradient            []float64
 	}
 	Advantages []struct {
-		Estimator   string
-		NoWhiten    bool
-		Gamma, Coef float64
-		Reward      []float64
-		Group       []int64
-		Rollout     []int
-		Action      [][]bool
-		KL          [][]float32
-		Want        [][]float64
+		Estimator           string
+		NoWhiten            bool
+		Gamma, Lambda, Coef float64
+		Reward              []float64
+		Group               []int64
+		Rollout             []int
+		Action              [][]bool
+		KL, Value           [][]float32
+		Want, WantReturn    [][]float64
 	}
 }
 
@@ -50,47 +67,97 @@ func readGolden(t *testing.T) (g golden) {
 	return g
 }
 
+// tokens lays the inputs out for one correction and one aggregation.
+func (g golden) tokens(c CorrectionConfig, cfg LossConfig) (Tokens, MismatchStats) {
+	i := g.Inputs
+	n := len(i.LogpNew)
+	in := Tokens{LogpNew: i.LogpNew, LogpOld: i.LogpOld, LogpGen: i.LogpGen, LogpRef: i.LogpRef, Advantage: i.Advantage,
+		Weight: make([]float32, n), Share: make([]float32, n), Starts: i.Starts, RolloutTokens: i.RolloutTokens}
+	m := Correct(in.Weight, in, c)
+	Shares(in.Share, in, cfg)
+	return in, m
+}
+
+func TestCorrectionsAgreeWithPyTorch(t *testing.T) {
+	g := readGolden(t)
+	equal(t, "cases", len(g.Corrections), 6)
+	for _, c := range g.Corrections {
+		in, m := g.tokens(CorrectionConfig{c.Level, c.Mode, g.Low, g.High}, LossConfig{})
+		near(t, c.Level+" "+c.Mode, in.Weight, c.Want...)
+		near(t, c.Level+": mismatch", []float64{m.MeanKL1(), m.MeanKL3(), m.EffectiveShare()}, c.KL1, c.KL3, c.Effective)
+	}
+}
+
 func TestLossesAgreeWithPyTorch(t *testing.T) {
 	g := readGolden(t)
-	equal(t, "cases: 3 losses by 6 corrections", len(g.Losses), 18)
+	equal(t, "cases: 6 losses by 6 corrections by 4 aggregations, and 2 coupled", len(g.Losses), 6*6*4+2)
 	var seen LossStats
 	for _, c := range g.Losses {
-		name := fmt.Sprint(c.Loss, c.Correction, c.Estimator)
-		in := Tokens{LogpNew: c.LogpNew, LogpOld: c.LogpOld, LogpGen: c.LogpGen, LogpRef: c.LogpRef,
-			Advantage: c.Advantage, Weight: make([]float32, len(c.LogpNew)), Starts: g.Starts}
-		d, dKL := make([]float32, len(c.LogpNew)), make([]float32, len(c.LogpNew))
-
-		m := Correct(in.Weight, in, c.Correction)
-		s := PolicyLoss(d, in, c.Loss, g.Denominator)
-		k := KLLoss(dKL, in, c.Estimator, c.Coef, g.Denominator)
-
-		near(t, name+": weights", in.Weight, c.WantWeight...)
-		near(t, name+": gradient", d, c.WantGradient...)
-		near(t, name+": KL gradient", dKL, c.WantKLGradient...)
-		for i := range d {
-			equal(t, name+": exactly 0 where autograd says so", d[i] == 0, c.WantGradient[i] == 0)
-			equal(t, name+": exactly 0 where autograd says so", dKL[i] == 0, c.WantKLGradient[i] == 0)
-		}
-		near(t, name+": loss, KL, k3 of the step", []float64{s.Loss, k.Loss, s.MeanKL3()}, c.WantLoss, c.WantKL, c.WantKL3)
-		near(t, name+": mismatch", []float64{m.MeanKL1(), m.MeanKL3(), m.EffectiveShare()},
-			c.WantMismatchKL1, c.WantMismatchKL3, c.WantEffective)
+		name := fmt.Sprint(c.Loss, c.Level, c.Mode)
+		in, _ := g.tokens(CorrectionConfig{c.Level, c.Mode, g.Low, g.High}, c.Loss)
+		d := make([]float32, len(in.LogpNew))
+		s := PolicyLoss(d, in, c.Loss, c.Loss.Denominator(g.Step))
+		nearly(t, name+": loss", s.Loss, c.WantLoss)
+		gradientsAgree(t, name, d, c.WantGradient)
 		seen.Add(s)
 	}
-	equal(t, "every bound was met", seen.ClippedLow > 0 && seen.ClippedHigh > 0 && seen.ClippedDual > 0, true)
+	for bound, met := range map[string]int{"low": seen.ClippedLow, "high": seen.ClippedHigh, "dual": seen.ClippedDual, "ceiling": seen.Capped} {
+		equal(t, bound+" was met", met > 0, true)
+	}
+}
+
+func TestKLAgreesWithPyTorch(t *testing.T) {
+	g := readGolden(t)
+	equal(t, "cases", len(g.KL), 4*4)
+	for _, c := range g.KL {
+		cfg := LossConfig{Aggregation: c.Aggregation, MaxTokens: 12}
+		in, _ := g.tokens(CorrectionConfig{Level: "off", Mode: "mask"}, cfg)
+		d := make([]float32, len(in.LogpNew))
+		s := KLLoss(d, in, c.Estimator, c.Coef, cfg.Denominator(g.Step))
+		nearly(t, c.Estimator+": loss", s.Loss, c.WantLoss)
+		gradientsAgree(t, c.Estimator, d, c.WantGradient)
+	}
+}
+
+func TestValuesAgreeWithPyTorch(t *testing.T) {
+	g := readGolden(t)
+	equal(t, "cases", len(g.Values), 2*4)
+	for _, c := range g.Values {
+		cfg := LossConfig{Aggregation: c.Aggregation, MaxTokens: 12}
+		in, _ := g.tokens(CorrectionConfig{Level: "off", Mode: "mask"}, cfg)
+		in.Value, in.ValueOld, in.Return = c.Value, c.Start, c.Return
+		d := make([]float32, len(c.Value))
+		s := ValueLoss(d, in, ValueConfig{Clip: c.Clip, Coef: c.Coef}, cfg.Denominator(g.Step))
+		near(t, "loss, explained", []float64{s.Loss, s.Explained()}, c.WantLoss, c.WantExplained)
+		gradientsAgree(t, "value", d, c.WantGradient)
+	}
+}
+
+func gradientsAgree(t *testing.T, name string, got []float32, want []float64) {
+	t.Helper()
+	near(t, name+": gradient", got, want...)
+	for i := range got {
+		equal(t, name+": exactly 0 where autograd says so", got[i] == 0, want[i] == 0)
+	}
 }
 
 func TestAdvantagesAgreeWithPyTorch(t *testing.T) {
 	g := readGolden(t)
-	equal(t, "cases", len(g.Advantages), 9)
+	equal(t, "cases", len(g.Advantages), 4+2*5)
 	for _, c := range g.Advantages {
-		b := Batch{Reward: c.Reward, Group: c.Group, Rollout: c.Rollout, Action: c.Action, KL: c.KL}
+		b := Batch{Reward: c.Reward, Group: c.Group, Rollout: c.Rollout, Action: c.Action, KL: c.KL, Value: c.Value}
 		got := make([][]float32, len(c.Action))
 		for k := range got {
 			got[k] = repeat(nan, len(c.Action[k]))
+			b.Return = append(b.Return, repeat(nan, len(c.Action[k])))
 		}
-		Advantages(got, b, AdvantageConfig{Estimator: c.Estimator, Gamma: c.Gamma, NoWhiten: c.NoWhiten}, c.Coef)
+		Advantages(got, b, AdvantageConfig{Estimator: c.Estimator, Gamma: c.Gamma, Lambda: c.Lambda, NoWhiten: c.NoWhiten}, c.Coef)
 		for k := range got {
-			near(t, fmt.Sprintf("%s, segment %d", c.Estimator, k), got[k], c.Want[k]...)
+			name := fmt.Sprintf("%s, segment %d", c.Estimator, k)
+			near(t, name, got[k], c.Want[k]...)
+			if c.WantReturn != nil {
+				near(t, name+": returns", b.Return[k], c.WantReturn[k]...)
+			}
 		}
 	}
 }
