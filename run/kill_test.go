@@ -1,0 +1,177 @@
+// kill -9 at any moment, and the same command again, until the run is finished: nothing of the result may differ from a
+// run that nobody killed.
+
+package run
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"molt/metrics"
+)
+
+func TestKilledRL(t *testing.T) { killRL(t, microRL(t)) }
+
+// TestKilledOneStepAhead holds a batch that was made and not trained on in every checkpoint.
+func TestKilledOneStepAhead(t *testing.T) {
+	c := microRL(t)
+	c.Train.Mode = "one_step_ahead"
+	killRL(t, c)
+}
+
+// TestKilledEpisodes ends with the prompts, and saves only every other step.
+func TestKilledEpisodes(t *testing.T) {
+	c := microRL(t)
+	c.Train.Steps, c.Train.Episodes, c.Ckpt.SaveSteps, c.Eval.Steps = 0, 2, 2, 0
+	killRL(t, c)
+}
+
+func killRL(t *testing.T, c *Config) {
+	t.Helper()
+	again := *c
+	begun := time.Now()
+	if out, err := (job{RL: c}).start(t).output(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	if bytes.Equal(want.Weights[lastDir], read(t, filepath.Join(c.Model.Path, "model.safetensors"))) {
+		t.Fatal("the run learned nothing, so it shows nothing")
+	}
+	k := newKiller(t, time.Since(begun))
+	for k.done < k.wanted {
+		again.Ckpt.Path = t.TempDir()
+		k.until(again.Ckpt.Path, job{RL: &again})
+		tracesOf(t, again.Ckpt.Path, bestDir, lastDir).same(t, want)
+	}
+	k.report()
+}
+
+func TestKilledSFT(t *testing.T) {
+	c := microSFT(t)
+	again := *c
+	begun := time.Now()
+	if out, err := (job{SFT: c}).start(t).output(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := tracesOf(t, c.Ckpt.Path, finalDir)
+	k := newKiller(t, time.Since(begun))
+	for k.done < k.wanted {
+		again.Ckpt.Path = t.TempDir()
+		k.until(again.Ckpt.Path, job{SFT: &again})
+		tracesOf(t, again.Ckpt.Path, finalDir).same(t, want)
+	}
+	k.report()
+}
+
+// killer starts runs and kills them: at random moments, or soon after a file appears that is being written.
+type killer struct {
+	t      *testing.T
+	random *rand.Rand
+	span   time.Duration // of a run that nobody kills
+	wanted int           // kills
+
+	done    int
+	inside  int // of these, between the first and the last event of an attempt
+	resumed int // of these, in an attempt that continued a checkpoint
+	writing int // of these, while a checkpoint was being written
+}
+
+// newKiller kills some times, or MOLT_KILLS times.
+func newKiller(t *testing.T, span time.Duration) *killer {
+	t.Helper()
+	wanted := 8
+	if text := os.Getenv("MOLT_KILLS"); text != "" {
+		var err error
+		if wanted, err = strconv.Atoi(text); err != nil || wanted < 1 {
+			t.Fatalf("MOLT_KILLS=%q; want a number above 0", text)
+		}
+	}
+	return &killer{t: t, random: rand.New(rand.NewPCG(1, 2)), span: span, wanted: wanted}
+}
+
+// until runs the job in the folder until it is finished.
+func (k *killer) until(dir string, j job) {
+	k.t.Helper()
+	for {
+		p := j.start(k.t)
+		if k.done < k.wanted {
+			k.wait(dir, p)
+			_ = p.Process.Kill() // it may have ended
+		}
+		out, err := p.output()
+		if finished(dir) {
+			return
+		}
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.String() != "signal: killed" {
+			k.t.Fatalf("the run ended by itself: %v: %s", err, out)
+		}
+		k.done++
+		k.witness(dir)
+	}
+}
+
+func finished(dir string) bool {
+	f := Folder{Path: dir}
+	r, err := f.readRecord()
+	return err == nil && r.Outcome != ""
+}
+
+// wait returns at the moment for the kill, or when the process has ended.
+func (k *killer) wait(dir string, p *process) {
+	limit := time.After(time.Duration(k.random.Float64() * float64(k.span)))
+	sight := []string{"", checkpointsDir + "/.step-*.partial", ".*.partial", ".*.tmp"}[k.random.IntN(4)]
+	skip, seen := k.random.IntN(4), false
+	tick := time.NewTicker(50 * time.Microsecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-limit:
+			return
+		case <-tick.C:
+		}
+		found, _ := filepath.Glob(filepath.Join(dir, sight))
+		if appeared := sight != "" && len(found) > 0 && !seen; appeared {
+			if skip--; skip < 0 {
+				limit, sight = time.After(time.Duration(k.random.IntN(2000))*time.Microsecond), ""
+			}
+		}
+		seen = len(found) > 0
+	}
+}
+
+// witness notes what the killed attempt was doing.
+func (k *killer) witness(dir string) {
+	records, err := metrics.Read(filepath.Join(dir, eventsFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		k.t.Fatal(err)
+	}
+	if n := len(records); n > 0 {
+		if _, over := records[n-1].Event.(metrics.RunEnded); !over {
+			k.inside++
+		}
+	}
+	if e, ok := metrics.Last[metrics.RunStarted](records); ok && e.ResumedFrom != "" {
+		k.resumed++
+	}
+	if partial, _ := filepath.Glob(filepath.Join(dir, checkpointsDir, ".step-*.partial")); len(partial) > 0 {
+		k.writing++
+	}
+}
+
+// report fails when the kills hit nothing.
+func (k *killer) report() {
+	k.t.Helper()
+	k.t.Logf("%d kills: %d inside the run, %d of a resumed run, %d while a checkpoint was being written", k.done, k.inside, k.resumed, k.writing)
+	if k.inside == 0 || k.done >= 20 && (k.resumed == 0 || k.writing == 0) {
+		k.t.Error("the kills hit nothing")
+	}
+}
