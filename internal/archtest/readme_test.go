@@ -1,0 +1,97 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var tableRow = regexp.MustCompile("(?m)^\\| .* \\| \\[[^]]+\\]\\(([^)]+)\\) \\| `([^`]+)` \\|$")
+
+// TestWhereThingsAre: the README's table names files that exist and names that stand in them.
+func TestWhereThingsAre(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tableRow.FindAllStringSubmatch(string(readme), -1)
+	if len(rows) < 15 {
+		t.Fatalf("found %d rows; the pattern or the table is broken", len(rows))
+	}
+	for _, row := range rows {
+		path, name := row[1], row[2]
+		text := contents(t, filepath.Join("../..", path))
+		defined := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t)` + regexp.QuoteMeta(name) + `\b`)
+		if !defined.MatchString(text) && !strings.Contains(path, "rooms.txt") {
+			t.Errorf("README: %s does not define %s", path, name)
+		}
+	}
+}
+
+// contents is the text of a file, or of all Go files of a folder.
+func contents(t *testing.T, path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Errorf("README: %v", err)
+		return ""
+	}
+	files := []string{path}
+	if info.IsDir() {
+		files, _ = filepath.Glob(filepath.Join(path, "*.go"))
+	}
+	var all strings.Builder
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Errorf("README: %v", err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+
+// TestLinks: every relative link of the documentation leads somewhere.
+func TestLinks(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), l[1])); err != nil {
+				t.Errorf("%s: link to %s leads nowhere", page, l[1])
+			}
+		}
+	}
+}
+
+var code = regexp.MustCompile(`MOLT-[A-Z]\d{3}`)
+
+// TestErrorCodesAreDocumented: every code of run/problem.go has a section in docs/errors.md, and every alarm a row.
+func TestErrorCodesAreDocumented(t *testing.T) {
+	page := contents(t, "../../docs/errors.md")
+	for _, c := range code.FindAllString(contents(t, "../../run/problem.go"), -1) {
+		if !strings.Contains(page, "## "+c) {
+			t.Errorf("docs/errors.md has no section %s", c)
+		}
+	}
+	alarm := regexp.MustCompile(`(?:raise\(|Name:\s+)"([a-z][a-z-]+)"`)
+	for _, room := range []string{"../../run", "../../metrics"} {
+		for _, a := range alarm.FindAllStringSubmatch(contents(t, room), -1) {
+			if strings.Contains(a[1], "-") && !strings.Contains(page, "`"+a[1]+"`") {
+				t.Errorf("docs/errors.md does not explain the alarm %s (%s)", a[1], room)
+			}
+		}
+	}
+}
