@@ -99,10 +99,10 @@ type Proximal struct {
 // Proximals lists the names of LossConfig.Proximal.
 var Proximals = []Proximal{
 	{Option: Option{Name: "decoupled", Alias: []string{""}, Does: "the learner at the start of the step; tokens that others sampled are weighted by their mismatch",
-		Formula: "r = exp(New − Old), weight exp(Old − Gen)", Paper: "2505.24298", Code: "PolicyLoss", Test: "TestStaleness"},
+		Formula: "r = exp(New − Old), weight exp(Old − Gen)", Paper: "2505.24298", Code: "PolicyLoss", Test: "TestClaimStaleness"},
 		lane: (*Tokens).old},
 	{Option: Option{Name: "behavior", Alias: []string{"coupled"}, Does: "the policy that sampled the token, as in PPO as first written; it saves a scoring pass and loses where rollouts are stale",
-		Formula: "r = exp(New − Gen), weight 1", Paper: "1707.06347", Code: "PolicyLoss", Test: "TestStaleness"},
+		Formula: "r = exp(New − Gen), weight 1", Paper: "1707.06347", Code: "PolicyLoss", Test: "TestProximal"},
 		Coupled: true, lane: func(in *Tokens) []float32 { return in.LogpGen }},
 }
 
