@@ -118,7 +118,9 @@ func (w *Work) attendBackward(s *scratch, r *run, l, g int, dqkv []float32) {
 	for i := range r.len {
 		clear(dk[i*ld:][:hd])
 		clear(dv[i*ld:][:hd])
-		clear(dqkv[(r.row+i)*ld+g*shared*hd:][:shared*hd]) // rows that are no outputs stay so
+		if l == c.Layers-1 { // for rows that are no outputs
+			clear(dqkv[(r.row+i)*ld+g*shared*hd:][:shared*hd])
+		}
 	}
 	end := w.outputsBefore(l, r.row+r.len)
 	for i := w.outputsBefore(l, r.row); i < end; {

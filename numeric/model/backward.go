@@ -36,7 +36,7 @@ func (k *backward) carve(c Config, b Budget, floats func(int) []float32) {
 	k.dqkv[0] = floats(b.Tokens * pad(c.qkv()))
 	k.dqkv[1] = floats(b.Tokens * pad(c.qkv()))
 	k.act = floats(b.Tokens * pad(c.FFN))
-	k.norms = floats((8 + b.Tokens/maxBlock) * k.normLen)
+	k.norms = floats((2*groupBlocks + b.Tokens/maxBlock) * k.normLen)
 }
 
 // normSlot is the item-th block's place for norm gradients.
@@ -104,9 +104,6 @@ func (w *Work) stackBackward() {
 		w.pool.Run(w.restItems(), (*rest)(w))
 	}
 }
-
-// groupBlocks is the number of blocks in a group, if there are no more threads.
-const groupBlocks = 4
 
 // stageBackward goes, as a task over blocks of rows, from the gradients of the queries, keys and values of the layer above
 // to those of this layer's attention.

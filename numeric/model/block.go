@@ -5,9 +5,10 @@ import "slices"
 // Blocks of rows are the unit of work for everything but attention's backward and weight gradients. A block runs through
 // several operators in a row on one worker, so its activations stay in that core's cache; more rows read weights less often.
 const (
-	maxBlock = 96
-	minBlock = 12
-	tile     = 24 // rows that attend together
+	maxBlock    = 96
+	minBlock    = 8
+	groupBlocks = 4  // blocks in a group of backward, if there are no more threads; see stackBackward
+	tile        = 24 // rows that attend together
 )
 
 // block is a range of rows on one worker.
@@ -21,18 +22,18 @@ func (b block) of(buffer []float32, ld int) []float32 { return buffer[b.lo*ld : 
 
 func (b block) rows() int { return b.hi - b.lo }
 
-// blockRows chooses the size of blocks. Results do not depend on it, but a norm's weight gradient sums block by block, so
-// a pass with gradients must not look at the number of threads.
+// blockRows chooses the size of blocks: so many that every worker gets as many. Results do not depend on it, but a norm's
+// weight gradient sums block by block, so a pass with gradients must not look at the number of threads.
 func (w *Work) blockRows(rows int) int {
 	if w.wide {
 		return maxBlock
 	}
-	parts, least := w.pool.Threads(), 8
+	least, multiple := w.pool.Threads(), w.pool.Threads()
 	if w.budget.Grad {
-		parts, least = 8, minBlock
+		least, multiple = 2*groupBlocks, groupBlocks
 	}
-	size := blocks(blocks(rows, parts), least) * least
-	return max(least, min(size, maxBlock))
+	n := blocks(max(least, blocks(rows, maxBlock)), multiple) * multiple
+	return max(minBlock, blocks(blocks(rows, n), 4)*4)
 }
 
 func blocks(rows, size int) int { return (rows + size - 1) / size }

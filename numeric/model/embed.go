@@ -11,7 +11,7 @@ func (w *Work) embed(b block) {
 }
 
 // embedColumns is the width of the strips that share out the embedding's gradient.
-const embedColumns = 32
+const embedColumns = 64
 
 // embedBackward adds a strip of columns of the residual stream's gradient to the rows of the ids, in token order.
 func (w *Work) embedBackward(strip int) {
