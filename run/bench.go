@@ -63,6 +63,10 @@ func Bench(ctx context.Context, c BenchConfig, say func(string)) (*BenchResult, 
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	return c.run(ctx, workloads(c), say)
+}
+
+func (c BenchConfig) run(ctx context.Context, works []*workload, say func(string)) (*BenchResult, error) {
 	r := &BenchResult{Bench: c.Name, Unit: benchUnits[c.Name], Machine: machine(c.Threads), Load: load(), Rounds: c.Rounds}
 	p, err := openPeer(ctx, c)
 	if err != nil {
@@ -71,7 +75,7 @@ func Bench(ctx context.Context, c BenchConfig, say func(string)) (*BenchResult, 
 		defer p.close()
 		r.Peer = p.name
 	}
-	for _, w := range workloads(c) {
+	for _, w := range works {
 		say(fmt.Sprintf("%s %s", c.Name, w.name))
 		row, err := measure(ctx, w, p, c)
 		if lost := (*peerError)(nil); errors.As(err, &lost) {

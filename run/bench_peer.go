@@ -101,7 +101,7 @@ func (p *peer) hear(v any) error {
 
 // close ends the peer. How it ends does not matter: it has said what it had to say.
 func (p *peer) close() {
-	_ = p.ask.Close()
+	_ = p.process.Process.Kill()
 	_ = p.process.Wait()
 }
 

@@ -142,9 +142,13 @@ func (e *ear) reset(until context.Context, show func(string)) {
 func (e *ear) Generate(ctx context.Context, r engine.Request, _ func(engine.Token)) (engine.Reply, error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	if e.until.Err() != nil {
+		end()
+	}
 	defer context.AfterFunc(e.until, end)()
 	reply, err := e.Generator.Generate(ctx, r, func(t engine.Token) {
-		if e.stopped = e.stopped || e.hear(t.ID); e.stopped {
+		e.stopped = e.stopped || e.hear(t.ID)
+		if e.stopped || e.until.Err() != nil {
 			end()
 		}
 	})

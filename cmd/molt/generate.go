@@ -53,7 +53,7 @@ func (c *generateCmd) Run(ctx context.Context, a *app) error {
 	}
 	defer s.Close()
 	for _, note := range s.Notes {
-		fmt.Fprintf(a.stderr, "note: %s\n", printable(note))
+		fmt.Fprintf(a.stderr, "note: %s\n", legible(note))
 	}
 	if talking {
 		return (&talk{app: a, command: c, speaker: s}).run(ctx)

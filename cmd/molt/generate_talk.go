@@ -77,7 +77,7 @@ func (t *talk) take(ctx context.Context, l line) (leave bool, err error) {
 	text := strings.TrimSpace(l.text)
 	switch {
 	case l.err != nil:
-		fmt.Fprintf(t.stderr, "%s\n", printable(l.err.Error()))
+		fmt.Fprintf(t.stderr, "%s\n", legible(l.err.Error()))
 	case len(l.text) >= terminalLine:
 		fmt.Fprintf(t.stderr, "terminals cut lines at %d bytes, so this one was not sent; pipe longer prompts\n", terminalLine)
 	case text == "":
@@ -89,7 +89,7 @@ func (t *talk) take(ctx context.Context, l line) (leave bool, err error) {
 	case text == "/help" || text == "/?":
 		fmt.Fprintln(t.stderr, talkHelp)
 	case strings.HasPrefix(l.text, "/"):
-		fmt.Fprintf(t.stderr, "no command %s: %s; a blank before the / sends it\n", printable(text), talkHelp)
+		fmt.Fprintf(t.stderr, "no command %s: %s; a blank before the / sends it\n", legible(text), talkHelp)
 	default:
 		return false, t.reply(ctx, text)
 	}
@@ -164,10 +164,10 @@ func (t *talk) mild(err error) error {
 	var p *run.Problem
 	switch {
 	case errors.Is(err, run.ErrFull):
-		fmt.Fprintf(t.stderr, "%s; /reset begins anew\n", printable(err.Error()))
+		fmt.Fprintf(t.stderr, "%s; /reset begins anew\n", legible(err.Error()))
 		return nil
 	case errors.As(err, &p) && p.Code == run.CodeData:
-		fmt.Fprintf(t.stderr, "%s\n", printable(p.Error()))
+		fmt.Fprintf(t.stderr, "%s\n", legible(p.Error()))
 		return nil
 	}
 	return err

@@ -39,7 +39,8 @@ func (c *showCmd) Run(a *app) error {
 		return err
 	}
 	if l.Damage != nil {
-		fmt.Fprintf(a.stderr, "some kept rollouts cannot be read: %s\n", printable(l.Damage.Error()))
+		lost := flatten(l.Damage)
+		fmt.Fprintf(a.stderr, "note: %d kept rollouts cannot be read; the first: %s\n", len(lost), legible(lost[0].Error()))
 	}
 	switch {
 	case c.Rollouts:
