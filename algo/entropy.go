@@ -12,7 +12,7 @@ func EntropyLoss(dEntropy []float32, in Tokens, coef, denominator float64) float
 	}
 	var sum float64
 	for i, h := range in.Entropy {
-		if finite(float64(h)) {
+		if finite(float64(h) + in.share(i)) {
 			dEntropy[i] -= float32(coef * in.share(i) / denominator)
 			sum += float64(h)
 		}

@@ -100,7 +100,7 @@ func KLLoss(dLogp []float32, in Tokens, estimator string, coef, denominator floa
 		}
 		value, slope := e.estimate(d, ratioOf(logRatio))
 		gradient := coef * in.share(i) * slope / denominator
-		if !finite(d+logRatio) || math.Abs(gradient) > math.MaxFloat32 {
+		if !finite(d+logRatio) || !(math.Abs(gradient) <= math.MaxFloat32) {
 			s.NonFinite++
 			continue
 		}

@@ -42,7 +42,7 @@ func ValueLoss(dValue []float32, in Tokens, cfg ValueConfig, denominator float64
 		v, start, target := float64(in.Value[i]), float64(in.ValueOld[i]), float64(in.Return[i])
 		value, slope := squaredError(v, start, target, cfg.Clip)
 		gradient := cfg.Coef * in.share(i) * slope / denominator
-		if !finite(v+start+target) || math.Abs(gradient) > math.MaxFloat32 {
+		if !finite(v+start+target) || !(math.Abs(gradient) <= math.MaxFloat32) {
 			s.NonFinite++
 			continue
 		}
