@@ -230,7 +230,7 @@ func learnAtLag(seed uint64, lag int, lr float64, cfg LossConfig, correction Cor
 	return reward
 }
 
-// The student samples sequences, the teacher judges each token: the reverse KL between them goes to 0 (arXiv 2306.13649 §3).
+// The student samples sequences, the teacher judges each token: the reverse KL between them goes to 0 (arXiv 2306.13649).
 func TestClaimDistillation(t *testing.T) {
 	r := dice(1)
 	student, teacher := newPolicy(6, 6), newPolicy(6, 6) // the state is the token before

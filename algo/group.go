@@ -65,7 +65,7 @@ func groupAdvantages(b Batch, estimate func(advantage, reward []float64)) []floa
 //	G_{i,k} = r_{i,k} + γ·G_{i,k+1}              what turn k of rollout i earned from there on
 //	A_{i,k} = estimate(G_{1,k} … G_{n,k})_i      a rollout that has ended counts with its last turn
 //
-// Turn-level credit is that of MT-GRPO (arXiv 2505.11821 §3); ours compares all n rollouts at every turn, so that a
+// Turn-level credit is that of MT-GRPO (arXiv 2505.11821); ours compares all n rollouts at every turn, so that a
 // reward on the last turn alone, not discounted, gives what the estimator gives without turns.
 func turnAdvantages(b Batch, estimate func(advantage, reward []float64), gamma float64) [][]float64 {
 	returns, out := make([][]float64, len(b.Reward)), make([][]float64, len(b.Reward))

@@ -45,7 +45,7 @@ func ppoClip(r ratio, _, advantage float64, cfg *LossConfig) term {
 	return term{value: -r.value * advantage, slope: -r.slope * advantage}
 }
 
-// gspoClip is ppoClip with the ratio of the segment (GSPO-token, arXiv 2507.18071, eq. 13 and 14):
+// gspoClip is ppoClip with the ratio of the segment (GSPO-token, arXiv 2507.18071 §4.3):
 //
 //	s  = exp(mean(new − old)) over the segment      r_t = hold(s) · new_t/hold(new_t): equal to s, and dr_t/dnew_t = s
 //	ℓ  = −min(s·A, clip(s, 1−low, 1+high)·A)        ℓ' = −s·A, or 0 for the whole segment where s is out of bounds
@@ -55,7 +55,7 @@ func gspoClip(r ratio, _, advantage float64, cfg *LossConfig) term {
 	return ppoClip(r, 0, advantage, &LossConfig{ClipLow: cfg.ClipLow, ClipHigh: cfg.ClipHigh})
 }
 
-// cispo is REINFORCE with a clipped importance weight (MiniMax-M1, arXiv 2506.13585, eq. 4; no lower bound, as there).
+// cispo is REINFORCE with a clipped importance weight (MiniMax-M1, arXiv 2506.13585; no lower bound, as there).
 // The weight is held constant, so no token loses its gradient, however far it moved.
 //
 //	ℓ  = −min(r, Ceiling)·A·new
@@ -68,7 +68,7 @@ func cispo(r ratio, logpNew, advantage float64, cfg *LossConfig) term {
 	return term{value: -weight * advantage * logpNew, slope: -weight * advantage, clip: clip}
 }
 
-// sapo is soft adaptive policy optimization (arXiv 2511.20347, eq. 5 and 6), σ the logistic function and τ one of two by
+// sapo is soft adaptive policy optimization (arXiv 2511.20347), σ the logistic function and τ one of two by
 // the sign of A:
 //
 //	g  = σ(τ·(r − 1))

@@ -92,7 +92,7 @@ func GAE(advantage [][]float32, b Batch, cfg AdvantageConfig, klCoef float64) {
 }
 
 // Distill is on-policy distillation: the student samples, and every token is judged by the log-probs of a teacher in the
-// place of the reference (reverse KL, arXiv 2306.13649 §3). b.KL holds k1.
+// place of the reference (reverse KL, arXiv 2306.13649). b.KL holds k1.
 //
 //	A_t = −klCoef·(Old_t − Ref_t)
 //

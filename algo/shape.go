@@ -91,7 +91,7 @@ func linear(reward []float64, length []int, cfg LengthConfig) {
 	}
 }
 
-// cosine replaces the reward by one of correctness and length (arXiv 2502.03373 §4.2):
+// cosine replaces the reward by one of correctness and length (arXiv 2502.03373):
 //
 //	long + (short − long) · (1 + cos(π·len/Max)) / 2
 //
