@@ -80,7 +80,7 @@ func (w *Work) headBackward() {
 	clear(k.norms)
 	parts := blocks(s.n, w.blockRows(s.n))
 	for s.from = w.c.lastChunk(); s.from >= 0; s.from -= vocabChunk {
-		w.pool.Run(parts, (*headBackward)(w))
+		w.runBlocks(parts, (*headBackward)(w))
 		w.pool.Run(strips(min(vocabChunk, w.c.Vocab-s.from)), (*unembedBackward)(w))
 	}
 	k.addNorm(k.g.norm, func(n normGrads) []float32 { return n.norm1 }, parts)
@@ -98,7 +98,7 @@ func (w *Work) stackBackward() {
 		size := w.blockRows(rows)
 		for w.lo = 0; w.lo < rows; w.lo = w.hi {
 			w.hi = min(rows, w.lo+size*max(groupBlocks, w.pool.Threads()))
-			w.pool.Run(blocks(w.hi-w.lo, size), (*stageBackward)(w))
+			w.runBlocks(blocks(w.hi-w.lo, size), (*stageBackward)(w))
 			w.pool.Run(w.weightStrips(), (*weightGrads)(w))
 		}
 		w.pool.Run(w.restItems(), (*rest)(w))
@@ -109,10 +109,10 @@ func (w *Work) stackBackward() {
 // to those of this layer's attention.
 type stageBackward Work
 
-func (t *stageBackward) Do(item, worker int) {
+func (t *stageBackward) Do(_, worker int) {
 	w := (*Work)(t)
 	rows := w.outputs(w.layer)
-	item += w.lo / w.blockRows(rows)
+	item := w.lo/w.blockRows(rows) + w.deal(worker)
 	b, n := w.blockAt(item, worker, rows), w.back.normSlot(item)
 	if above := w.layer + 1; above < w.c.Layers {
 		w.projectBackward(b, above, n)

@@ -1,6 +1,11 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+
+	"molt/numeric/kernel"
+)
 
 // Blocks of rows are the unit of work for everything but attention's backward and weight gradients. A block runs through
 // several operators in a row on one worker, so its activations stay in that core's cache; more rows read weights less often.
@@ -37,6 +42,35 @@ func (w *Work) blockRows(rows int) int {
 }
 
 func blocks(rows, size int) int { return (rows + size - 1) / size }
+
+// runBlocks runs t over n blocks. t asks deal for each.
+func (w *Work) runBlocks(n int, t kernel.Task) {
+	w.dealt = n
+	for i := range w.turns {
+		w.turns[i].Store(0)
+	}
+	w.pool.Run(n, t)
+}
+
+// turn counts the blocks taken from one worker's share, on a cache line of its own.
+type turn struct {
+	atomic.Int64
+	_ [56]byte
+}
+
+// deal gives a worker its next block: of its own share, which is the same rows in every stage and so still in its core's
+// cache; when that is done, of the others'.
+func (w *Work) deal(worker int) int {
+	threads := len(w.turns)
+	for i := range threads {
+		of := (worker + i) % threads
+		first, end := w.dealt*of/threads, w.dealt*(of+1)/threads
+		if next := first + int(w.turns[of].Add(1)) - 1; next < end {
+			return next
+		}
+	}
+	panic("model: more blocks asked for than dealt")
+}
 
 // blockAt is the item-th block of so many rows.
 func (w *Work) blockAt(item, worker, rows int) block {

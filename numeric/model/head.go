@@ -85,10 +85,10 @@ func (w *Work) logits(b block, y []float32, from, n int) {
 // scoring is Forward's head as a task over blocks of scored rows.
 type scoring Work
 
-func (t *scoring) Do(item, worker int) {
+func (t *scoring) Do(_, worker int) {
 	w := (*Work)(t)
 	s := &w.scored
-	b := w.blockAt(item, worker, s.n)
+	b := w.blockAt(w.deal(worker), worker, s.n)
 	for i := range b.rows() {
 		b.lse[i] = kernel.NewLogSumExp()
 	}
@@ -133,9 +133,9 @@ func (c Config) lastChunk() int { return (c.Vocab - 1) / vocabChunk * vocabChunk
 // are computed again.
 type headBackward Work
 
-func (t *headBackward) Do(item, worker int) {
+func (t *headBackward) Do(_, worker int) {
 	w := (*Work)(t)
-	s, d := &w.scored, w.c.Dim
+	s, d, item := &w.scored, w.c.Dim, w.deal(worker)
 	b := w.blockAt(item, worker, s.n)
 	n, last := min(vocabChunk, w.c.Vocab-s.from), s.from == w.c.lastChunk()
 	logits, dHidden := b.of(s.logits, vocabChunk), b.of(s.dHidden, d)

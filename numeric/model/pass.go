@@ -40,7 +40,7 @@ func (m *Model) Forward(w *Work, b Batch, want Want) *Pass {
 	w.want = want
 	w.addBatch(b)
 	w.stack()
-	w.pool.Run(blocks(w.scored.n, w.blockRows(w.scored.n)), (*scoring)(w))
+	w.runBlocks(blocks(w.scored.n, w.blockRows(w.scored.n)), (*scoring)(w))
 	p := &w.pass
 	*p = Pass{w: w, live: want.Grad, Logp: w.scored.logp[:len(b.Score)]}
 	if want.Entropy {

@@ -25,9 +25,9 @@ func (w *Work) stack() {
 	for w.layer = 0; w.layer <= w.c.Layers; w.layer++ {
 		rows := w.outputs(w.layer - 1)
 		if w.wide {
-			(*stage)(w).Do(0, 0)
+			w.runStage(w.blockAt(0, 0, rows))
 		} else {
-			w.pool.Run(blocks(rows, w.blockRows(rows)), (*stage)(w))
+			w.runBlocks(blocks(rows, w.blockRows(rows)), (*stage)(w))
 		}
 	}
 	w.wide = false
@@ -47,9 +47,12 @@ func (c Config) layerSize() int { return c.Dim * (c.qkv() + c.qDim() + c.gateUp(
 // the next.
 type stage Work
 
-func (t *stage) Do(item, worker int) {
+func (t *stage) Do(_, worker int) {
 	w := (*Work)(t)
-	b := w.blockAt(item, worker, w.outputs(w.layer-1))
+	w.runStage(w.blockAt(w.deal(worker), worker, w.outputs(w.layer-1)))
+}
+
+func (w *Work) runStage(b block) {
 	if w.layer == 0 {
 		w.embed(b)
 	} else {

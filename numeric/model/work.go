@@ -38,6 +38,8 @@ type Work struct {
 	want    Want
 	layer   int           // that is being computed
 	lo, hi  int           // its rows that are, in Backward
+	turns   []turn        // [threads] see deal
+	dealt   int           // blocks
 	wide    bool          // see wideRows
 	layers  []activations // [Layers+1]; the last has only x, [N, d]
 	rotated []float32     // [T, pad((H+G)hd)] queries and keys of one layer, normed and rotated
@@ -89,6 +91,7 @@ func NewWork(m *Model, pool *kernel.Pool, b Budget) *Work {
 	w := &Work{m: m, pool: pool}
 	w.arena = kernel.NewArena(int(WorkBytes(m.config, pool.Threads(), b) / 4))
 	w.carve(m.config, pool.Threads(), b, w.arena.Floats)
+	w.turns = make([]turn, pool.Threads())
 	w.ids = make([]int32, b.Tokens)
 	w.runOf = make([]int32, b.Tokens)
 	w.runs = make([]run, 0, b.Tokens)
