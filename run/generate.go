@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,8 @@ import (
 	"molt/engine"
 	"molt/engine/local"
 	"molt/numeric/model"
+	"molt/traj"
+	"molt/weights"
 )
 
 // GenerateConfig says who speaks and how replies are sampled. The names of the flags are those of molt generate.
@@ -93,6 +96,7 @@ func OpenSpeaker(c GenerateConfig) (*Speaker, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.Weights.Version = traj.Version(trainedSteps(c.Model))
 	s := &Speaker{config: c, model: m}
 	if err := s.chooseMode(); err != nil {
 		return nil, err
@@ -213,12 +217,26 @@ func pointToModel(path string) error {
 	if path == "" || exists(filepath.Join(path, "config.json")) {
 		return nil
 	}
-	for _, inside := range []string{bestDir, finalDir, filepath.Join("rl", bestDir), filepath.Join("rl", finalDir)} {
-		if at := filepath.Join(path, inside); exists(filepath.Join(at, "config.json")) {
+	for _, inside := range []string{bestDir, lastDir, finalDir, "rl/" + bestDir, "rl/" + lastDir, "sft/" + finalDir} {
+		if at := filepath.Join(path, filepath.FromSlash(inside)); exists(filepath.Join(at, "config.json")) {
 			return &Problem{Code: CodeModel, Where: path, What: "this is a run, which holds models", Fix: "name one of them: " + at}
 		}
 	}
 	return nil
+}
+
+// trainedSteps is how many optimizer steps made the weights in a folder that was written here, 0 for any other. OpenModel has
+// checked the manifest.
+func trainedSteps(path string) int64 {
+	data, err := os.ReadFile(filepath.Join(path, "molt-manifest.json"))
+	if err != nil {
+		return 0
+	}
+	var m weights.Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return 0
+	}
+	return m.Step
 }
 
 func exists(path string) bool {

@@ -23,6 +23,7 @@ type ModelInfo struct {
 	Path         string       `json:"path"`
 	Architecture string       `json:"architecture"`
 	Parameters   int64        `json:"parameters"`
+	Steps        int64        `json:"steps"`  // optimizer steps that made the weights; 0 when they were drawn, or not written here
 	DTypes       []string     `json:"dtypes"` // of the stored weights; they are computed with in float32
 	Hidden       int          `json:"hidden_size"`
 	Layers       int          `json:"num_hidden_layers"`
@@ -72,7 +73,7 @@ func Info(path string) (*ModelInfo, error) {
 	}
 	c := m.Config
 	i := &ModelInfo{
-		Path: path, Architecture: c.Architecture, Parameters: int64(m.Shape.ParamCount()), Hidden: c.HiddenSize, Layers: c.NumHiddenLayers,
+		Path: path, Architecture: c.Architecture, Parameters: int64(m.Shape.ParamCount()), Steps: trainedSteps(path), Hidden: c.HiddenSize, Layers: c.NumHiddenLayers,
 		Heads: c.NumAttentionHeads, KVHeads: c.NumKeyValueHeads, HeadDim: c.HeadDim, FFN: c.IntermediateSize, Vocabulary: c.VocabSize,
 		TokenizerIDs: m.Tok.VocabSize(), Context: c.MaxPositionEmbeddings, Tied: c.TieWordEmbeddings, EOS: []NamedToken{},
 		Suggested: readSuggestions(filepath.Join(path, "generation_config.json")), Fingerprint: m.Weights.Fingerprint, Template: m.template(),
@@ -196,7 +197,7 @@ func (i *ModelInfo) String() string {
 	if len(i.Suggested) > 0 {
 		line("suggests", "%s (generation_config.json; not applied)", strings.Join(i.Suggested, " "))
 	}
-	line("fingerprint", "%s", i.Fingerprint)
+	line("fingerprint", "%s, after %s optimizer steps", i.Fingerprint, thousands(i.Steps))
 	line("to generate", "%s", i.Generate.text("weights", "kv_cache", "activations"))
 	line("to train", "%s", i.Train.text("weights", "gradients", "moments", "activations"))
 	return b.String()

@@ -11,6 +11,7 @@ import (
 
 	"molt/chat"
 	"molt/engine/local"
+	"molt/numeric/model"
 	"molt/tokenizer"
 	"molt/weights"
 )
@@ -40,8 +41,8 @@ func TinyShape() weights.ModelConfig {
 
 // InitModel draws a model and writes it to c.Out, wholly or not at all.
 func InitModel(c InitConfig) error {
-	if held, err := os.ReadDir(c.Out); err == nil && len(held) > 0 {
-		return &Problem{Code: CodeRunFolder, Where: c.Out, What: "the folder is not empty", Why: "it has " + held[0].Name(), Fix: "choose one that is new or empty"}
+	if err := c.empty(); err != nil {
+		return err
 	}
 	m, err := c.draw()
 	if err != nil {
@@ -53,23 +54,65 @@ func InitModel(c InitConfig) error {
 	return nil
 }
 
-func (c InitConfig) draw() (weights.Model, error) {
+// empty refuses a folder that holds something.
+func (c InitConfig) empty() error {
+	if held, err := os.ReadDir(c.Out); err == nil && len(held) > 0 {
+		return &Problem{Code: CodeRunFolder, Where: c.Out, What: "the folder is not empty", Why: "it has " + held[0].Name(), Fix: "choose one that is new or empty"}
+	}
+	return nil
+}
+
+// InitPlan is what InitModel would make.
+type InitPlan struct {
+	Out        string `json:"out"`
+	Parameters int64  `json:"parameters"`
+	Vocabulary int    `json:"vocab_size"`
+	Bytes      int64  `json:"bytes"` // of the weights
+}
+
+// PlanInit does everything but drawing and writing.
+func PlanInit(c InitConfig) (*InitPlan, error) {
+	if err := c.empty(); err != nil {
+		return nil, err
+	}
+	m, shape, err := c.outline()
+	if err != nil {
+		return nil, err
+	}
+	n := int64(shape.ParamCount())
+	return &InitPlan{Out: c.Out, Parameters: n, Vocabulary: m.Config.VocabSize, Bytes: 4 * n}, nil
+}
+
+// String shows the plan for people.
+func (p *InitPlan) String() string {
+	return fmt.Sprintf("would write %s: %s parameters, vocabulary of %s, %s\n", p.Out, thousands(p.Parameters), thousands(int64(p.Vocabulary)), mebibytes(p.Bytes))
+}
+
+// outline is the model without its weights.
+func (c InitConfig) outline() (m weights.Model, shape model.Config, err error) {
 	tok, err := c.tokenizer()
 	if err != nil {
-		return weights.Model{}, err
+		return m, shape, err
 	}
-	m := weights.Model{Config: c.Shape, Tokenizer: tok.JSON()}
+	m = weights.Model{Config: c.Shape, Tokenizer: tok.JSON()}
 	m.Config.VocabSize = tok.VocabSize()
 	if m.EOS, err = c.eos(tok); err != nil {
-		return m, err
+		return m, shape, err
 	}
 	m.Config.EOS = m.EOS
 	if !c.Plain {
 		m.ChatTemplate = []byte(chat.BuiltinTemplate())
 	}
-	shape, err := local.Shape(m.Config)
+	if shape, err = local.Shape(m.Config); err != nil {
+		return m, shape, &Problem{Code: CodeSetting, What: "no such model can be made: " + strings.ReplaceAll(err.Error(), "\n", "; "), Fix: "change the shape", Err: err}
+	}
+	return m, shape, nil
+}
+
+func (c InitConfig) draw() (weights.Model, error) {
+	m, shape, err := c.outline()
 	if err != nil {
-		return m, &Problem{Code: CodeSetting, What: "no such model can be made: " + strings.ReplaceAll(err.Error(), "\n", "; "), Fix: "change the shape", Err: err}
+		return m, err
 	}
 	w, err := local.Init(shape, c.Seed)
 	if err != nil {

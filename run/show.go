@@ -134,6 +134,24 @@ func (l *Look) Group(name string) ([]*metrics.RolloutKept, error) {
 	return group, err
 }
 
+// WidestGroup names the group of which the most rollouts were kept, the newest of them, for a first comparison; "" when no
+// group has two.
+func (l *Look) WidestGroup() string {
+	best, most := "", 1
+	for _, r := range l.Rollouts {
+		n := 0
+		for _, other := range l.Rollouts {
+			if r.Step == other.Step && r.Group == other.Group && r.Split == other.Split {
+				n++
+			}
+		}
+		if n > 1 && n >= most {
+			best, most = fmt.Sprintf("%d/%d", r.Step, r.Group), n
+		}
+	}
+	return best
+}
+
 func (l *Look) nothingKept() error {
 	return &Problem{Code: CodeRunFolder, Where: l.Path, What: "no rollout of this run was kept", Fix: "look at a run of `molt rl` with --logger.keep_rollouts above 0"}
 }
@@ -175,7 +193,7 @@ func parseRef(name string, n int) (split string, numbers []int64, err error) {
 	}
 	for part := range strings.SplitSeq(rest, "/") {
 		x, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || x < 0 {
+		if err != nil {
 			if near := Nearest(name, []string{"best", "worst"}); near != "" && n == 3 {
 				wrong.What += "; did you mean " + near + "?"
 			}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"molt/run"
@@ -58,7 +60,11 @@ func (c *generateCmd) Run(ctx context.Context, a *app) error {
 	if talking {
 		return (&talk{app: a, command: c, speaker: s}).run(ctx)
 	}
-	return (&batch{app: a, command: c, speaker: s, cut: map[string]int{}}).run(ctx)
+	b := &batch{app: a, command: c, speaker: s, cut: map[string]int{}}
+	if c.Prompt != nil && c.N == 1 && !c.JSON && c.Agent == "" {
+		return b.one(ctx, *c.Prompt)
+	}
+	return b.run(ctx)
 }
 
 // batch answers prompts, several at once, and prints the answers in their order.
@@ -85,14 +91,41 @@ func (b *batch) run(ctx context.Context) error {
 	defer stop()
 	answers := make(chan chan answer, ahead) // in order of the prompts; ask closes it
 	go b.ask(ctx, answers)
-	for one := range answers {
-		if err := b.print(<-one); err != nil {
-			return err
-		}
-		if err := interrupted(ctx); err != nil {
-			return err
+	for {
+		select {
+		case one, more := <-answers:
+			if !more {
+				return b.end(ctx)
+			}
+			if err := b.print(<-one); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return interrupted(ctx)
 		}
 	}
+}
+
+// one answers the only prompt as the reply is sampled.
+func (b *batch) one(ctx context.Context, prompt string) error {
+	var broken error
+	said, err := b.speaker.Reply(ctx, 1, 0, prompt, func(piece string) {
+		if broken == nil {
+			broken = b.data(legible(piece))
+		}
+	})
+	if err = cmp.Or(err, broken); err != nil {
+		return b.placed(err, 1)
+	}
+	b.replies, b.cut[said.Finish] = 1, 1
+	if err := b.data("\n"); err != nil {
+		return err
+	}
+	return b.end(ctx)
+}
+
+// end says what the user should know about the replies.
+func (b *batch) end(ctx context.Context) error {
 	if err := interrupted(ctx); err != nil {
 		return err
 	}
@@ -113,7 +146,8 @@ func interrupted(ctx context.Context) error {
 	return &run.Problem{Code: run.CodeInterrupted, What: "interrupted before the last reply", Fix: "the same command with the same seed gives the same replies again"}
 }
 
-// ask starts a goroutine for each prompt; what it has to say comes through its channel, which has room for it.
+// ask starts a goroutine for each prompt; what it has to say comes through its channel, which has room for it. Nobody waits
+// for ask when the user interrupts: it may be reading standard input.
 func (b *batch) ask(ctx context.Context, answers chan<- chan answer) {
 	defer close(answers)
 	begin := func(ordinal int64, reply func() answer) bool {
@@ -191,6 +225,9 @@ func (b *batch) placed(err error, ordinal int64) error {
 func (b *batch) print(one answer) error {
 	if one.err != nil {
 		return one.err
+	}
+	if slices.ContainsFunc(one.said, func(s run.Said) bool { return s.Finish == "abort" }) {
+		return nil // interrupted: half a reply is none
 	}
 	for _, s := range one.said {
 		b.replies++

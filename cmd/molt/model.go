@@ -34,7 +34,10 @@ type modelInitCmd struct {
 	MaxPositions     int     `name:"max-position-embeddings" default:"2048" placeholder:"N" help:"Longest sequence, in tokens (default ${default})."`
 	RopeTheta        float64 `default:"10000" placeholder:"X" help:"Base of the rotary frequencies (default ${default})."`
 	Untied           bool    `help:"Give the output head weights of its own."`
-	Seed             uint64  `default:"0" help:"Seed of the weights (default ${default})."`
+	Seed             uint64  `default:"0" placeholder:"N" help:"Seed of the weights (default ${default})."`
+
+	JSON   bool `name:"json" help:"Print what was made as one JSON object."`
+	DryRun bool `help:"Print how large it would be; write nothing."`
 }
 
 // Help shows two ways to begin.
@@ -50,12 +53,22 @@ func (c *modelInitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.DryRun {
+		plan, err := run.PlanInit(cfg)
+		if err != nil || c.JSON {
+			return firstError(err, func() error { return a.dataJSON(plan) })
+		}
+		return a.data(legible(plan.String()))
+	}
 	if err := run.InitModel(cfg); err != nil {
 		return err
 	}
 	info, err := run.Info(c.Out)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return a.dataJSON(info)
 	}
 	if err := a.data(legible(info.String())); err != nil {
 		return err

@@ -71,11 +71,15 @@ func (c *showCmd) summary(a *app, l *run.Look) error {
 	if err := a.data(text); err != nil || len(l.Rollouts) == 0 {
 		return err
 	}
-	last := l.Rollouts[len(l.Rollouts)-1]
+	show := "molt show " + quoted(c.Folder)
+	compare := ""
+	if group := l.WidestGroup(); group != "" {
+		compare = show + " --group " + group
+	}
 	a.next(
-		next{"read a rollout", fmt.Sprintf("molt show %s --rollout best", quoted(c.Folder))},
-		next{"compare its group", fmt.Sprintf("molt show %s --group %d/%d", quoted(c.Folder), last.Step, last.Group)},
-		next{"see its tokens", fmt.Sprintf("molt show %s --rollout best --tokens", quoted(c.Folder))},
+		next{"read a rollout", show + " --rollout best"},
+		next{"see its tokens", show + " --rollout best --tokens"},
+		next{"compare a group", compare},
 	)
 	return nil
 }

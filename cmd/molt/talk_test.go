@@ -39,6 +39,40 @@ func TestTalk(t *testing.T) {
 	p.ends(0)
 }
 
+// TestInterruptedWhileItWaits: a program that reads a pipe where nothing comes ends at the first Ctrl-C.
+func TestInterruptedWhileItWaits(t *testing.T) {
+	cmd := command(t.TempDir(), "generate", talkingModel(t), "--max-tokens", "3")
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }).Stop()
+	fmt.Fprintln(input, "the cat")
+	if n, err := output.Read(make([]byte, 100)); n == 0 { // a reply to one line comes before the next line
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
+		t.Errorf("exit code %d, want %d", got, exitInterrupted)
+	}
+	if want := "error[MOLT-I001]: interrupted before the last reply"; !strings.Contains(talk.String(), want) {
+		t.Errorf("%q is missing in %q", want, talk.String())
+	}
+}
+
 // terminal is a program at a pseudo-terminal.
 type terminal struct {
 	t       *testing.T
