@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"slices"
 	"testing"
 
 	"molt/numeric/kernel"
@@ -84,12 +83,10 @@ func TestLanesAndGradientsArePyTorchs(t *testing.T) {
 // nearAll compares two tensors in the scale of the largest element.
 func nearAll(t *testing.T, name string, got, want []float32, tolerance float64) {
 	t.Helper()
-	largest := float64(slices.MaxFunc(want, func(a, b float32) int {
-		return int(math.Copysign(1, math.Abs(float64(a))-math.Abs(float64(b))))
-	}))
+	largest := scale(want)
 	for i, x := range want {
-		if !(math.Abs(float64(got[i])-float64(x)) <= tolerance*math.Abs(largest)) {
-			t.Errorf("%s[%d] = %g, PyTorch %g (largest %g)", name, i, got[i], x, largest)
+		if !(math.Abs(float64(got[i])-float64(x)) <= tolerance*largest) {
+			t.Errorf("%s[%d] = %g, want %g (largest %g)", name, i, got[i], x, largest)
 		}
 	}
 }

@@ -92,29 +92,38 @@ func near(t *testing.T, what string, i int, got float32, want, tolerance float64
 func TestGradientsAreTheReferences(t *testing.T) {
 	eachShape(t, func(t *testing.T, c Config) {
 		m := newModel(t, c, 1)
-		l := newLoss(rand.New(rand.NewPCG(5, 3)), c, 2, 4, 12)
-		w := newWork(t, m, 1, Budget{Tokens: 64, Grad: true})
-		g := newGrads(t, c)
-		m.Forward(w, l.batch, l.want(c)).Backward(g, l.dLogp, l.dEntropy, l.dValue)
 		r := newReference(m)
-		for _, p := range g.Params() {
-			sampleGradient(t, l, r, p)
+		w := newWork(t, m, 1, Budget{Tokens: 64, Grad: true})
+		short := newLoss(rand.New(rand.NewPCG(5, 3)), c, 2, 4, 12)
+		long := newLoss(rand.New(rand.NewPCG(5, 4)), c, 60)
+		for _, p := range short.gradients(t, w).Params() {
+			sampleGradient(t, short, r, p, 20)
+		}
+		for _, p := range long.gradients(t, w).Params() {
+			sampleGradient(t, long, r, p, 3)
 		}
 	})
 }
 
-// sampleGradient compares some 20 elements of one gradient, in the scale of the largest.
-func sampleGradient(t *testing.T, l loss, r *reference, p Param) {
-	largest := 0.0
-	for _, x := range p.Data {
-		largest = max(largest, math.Abs(float64(x)))
-	}
+func (l loss) gradients(t *testing.T, w *Work) *Grads {
+	g := newGrads(t, w.c)
+	l.addGradients(w, g)
+	return g
+}
+
+func (l loss) addGradients(w *Work, g *Grads) {
+	w.m.Forward(w, l.batch, l.want(w.c)).Backward(g, l.dLogp, l.dEntropy, l.dValue)
+}
+
+// sampleGradient compares about so many elements of one gradient, in the scale of the largest.
+func sampleGradient(t *testing.T, l loss, r *reference, p Param, samples int) {
+	largest := scale(p.Data)
 	if largest == 0 {
 		t.Errorf("the gradient of %s is zero", p.Name)
 	}
 	const h = 1e-5
 	w := r.w[p.Name]
-	for i := 0; i < len(w); i += 1 + len(w)/20 {
+	for i := len(w) / samples / 2; i < len(w); i += 1 + len(w)/samples {
 		old := w[i]
 		w[i] = old + h
 		up := l.value(r)
@@ -126,4 +135,43 @@ func sampleGradient(t *testing.T, l loss, r *reference, p Param) {
 			t.Errorf("d loss / d %s[%d] = %g, reference %g (largest %g)", p.Name, i, p.Data[i], want, largest)
 		}
 	}
+}
+
+// scale is the largest magnitude.
+func scale(x []float32) float64 {
+	largest := 0.0
+	for _, v := range x {
+		largest = max(largest, math.Abs(float64(v)))
+	}
+	return largest
+}
+
+// A large batch goes through backward in many blocks, groups and chunks; its gradient is the sum of its sequences', which
+// are small enough for one of each.
+func TestGradientsAddUp(t *testing.T) {
+	eachShape(t, func(t *testing.T, c Config) {
+		m := newModel(t, c, 1)
+		rng := rand.New(rand.NewPCG(6, 6))
+		var lengths []int
+		for range 45 {
+			lengths = append(lengths, 2+rng.IntN(30))
+		}
+		all := newLoss(rng, c, lengths...)
+		w := newWork(t, m, 3, Budget{Tokens: len(all.batch.Tokens), Grad: true})
+		together, apart := all.gradients(t, w), newGrads(t, c)
+		next := 0
+		for i, lo := range all.batch.Starts[:len(lengths)] {
+			one := loss{batch: all.batch.sequence(i, lo)}
+			n := len(one.batch.Score)
+			one.dLogp, one.dEntropy = all.dLogp[next:][:n], all.dEntropy[next:][:n]
+			if c.ValueHead {
+				one.dValue = all.dValue[next:][:n]
+			}
+			next += n
+			one.addGradients(w, apart)
+		}
+		for i, p := range together.Params() {
+			nearAll(t, p.Name, p.Data, apart.Params()[i].Data, 1e-5)
+		}
+	})
 }

@@ -34,7 +34,8 @@ func (m *Model) Forward(w *Work, b Batch, want Want) *Pass {
 		panic(err)
 	}
 	if w.m != m || want.Value && !w.c.ValueHead || want.Grad && !w.budget.Grad {
-		panic(fmt.Sprintf("model: Forward: %+v is more than the Work was made for: value head %t, grad %t", want, w.c.ValueHead, w.budget.Grad))
+		panic(fmt.Sprintf("model: Forward: %+v is more than the Work was made for: value head %t, grad %t",
+			want, w.c.ValueHead, w.budget.Grad))
 	}
 	w.begin(&w.ownKV)
 	w.want = want
@@ -92,7 +93,8 @@ func (w *Work) fitsStarts(b Batch) error {
 		return nil
 	}
 	if len(b.Starts) == 0 || b.Starts[0] != 0 || int(b.Starts[len(b.Starts)-1]) != len(b.Tokens) {
-		return fmt.Errorf("model: %d starts of a batch of %d tokens; they must run from 0 to the number of tokens", len(b.Starts), len(b.Tokens))
+		return fmt.Errorf("model: %d starts of a batch of %d tokens; they must run from 0 to the number of tokens",
+			len(b.Starts), len(b.Tokens))
 	}
 	for i, lo := range b.Starts[:len(b.Starts)-1] {
 		if n := int(b.Starts[i+1]) - int(lo); n < 2 || n > w.c.MaxPositions {
@@ -118,7 +120,8 @@ func fitsScore(b Batch) error {
 			return fmt.Errorf("model: score %d is token %d, the first of sequence %d; nothing predicts it", i, t, sequence)
 		}
 		if b.Temperature != nil && !(b.Temperature[i] >= minTemperature && b.Temperature[i] <= 1/minTemperature) {
-			return fmt.Errorf("model: temperature %d is %g; it must be between %g and %g", i, b.Temperature[i], minTemperature, 1/minTemperature)
+			return fmt.Errorf("model: temperature %d is %g; it must be between %g and %g",
+				i, b.Temperature[i], minTemperature, 1/minTemperature)
 		}
 		last = int(t)
 	}
