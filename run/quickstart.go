@@ -211,7 +211,7 @@ func (q *quickstart) sftConfig() SFTConfig {
 	c.Model.Path, c.Model.Adam.LR, c.Model.Adam.WeightDecay = q.path("init"), 3e-3, 0.01
 	c.Model.Scheduler, c.Model.WarmupSteps = "cosine", 20
 	c.Data.Dataset, c.Data.MaxLen = []string{q.path("demos.jsonl")}, 512
-	c.Train.Steps, c.Train.BatchSize, c.Train.MicroTokens, c.Train.Seed = demoCount/8, 8, 4096, q.Seed
+	c.Train.Steps, c.Train.BatchSize, c.Train.MicroTokens, c.Train.Seed = demoCount/8, 8, 1024, q.Seed
 	c.Ckpt.Path, c.Ckpt.SaveSteps, c.Ckpt.MaxNum = q.path("sft"), 200, 1
 	c.Engine.Threads = q.Threads
 	return c
@@ -226,7 +226,7 @@ func (q *quickstart) rlConfig() Config {
 	c.Rollout.BatchSize, c.Rollout.Samples, c.Rollout.MaxNewTokens, c.Rollout.MaxLen = 32, 8, 48, 320
 	c.Actor.Adam.LR, c.Actor.Adam.Betas = 7e-4, []float64{0.9, 0.99}
 	c.Actor.Scheduler, c.Actor.WarmupSteps, c.Actor.MinLRRatio = "linear", 3, 0.1
-	c.Train.Steps, c.Train.BatchSize, c.Train.MicroTokens, c.Train.Seed = 40, 64, 8192, q.Seed
+	c.Train.Steps, c.Train.BatchSize, c.Train.MicroTokens, c.Train.Seed = 40, 64, 1024, q.Seed
 	c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = []string{q.path("held_out.jsonl")}, 4, true
 	c.Ckpt.Path = q.path("rl")
 	c.Reward.Shuffle = q.Control
