@@ -149,7 +149,7 @@ func microModel(out string) InitConfig {
 		Out: out, Seed: 7, VocabSize: 300, Texts: slices.Values([]string{"what is the answer to this question? say it again"}),
 		Shape: weights.ModelConfig{
 			Architecture: weights.Qwen3, HiddenSize: 16, IntermediateSize: 32, NumHiddenLayers: 1, NumAttentionHeads: 2, NumKeyValueHeads: 1,
-			HeadDim: 8, MaxPositionEmbeddings: 256, RMSNormEps: 1e-6, RopeTheta: 10000, TieWordEmbeddings: true,
+			HeadDim: 8, MaxPositionEmbeddings: 512, RMSNormEps: 1e-6, RopeTheta: 10000, TieWordEmbeddings: true,
 		},
 	}
 }

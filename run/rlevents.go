@@ -135,7 +135,7 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result) {
 	if trained.Skipped > 0 {
 		raise("step-skipped", fmt.Sprintf("step %d: %d optimizer steps had a gradient norm that is no number and were skipped", step, trained.Skipped), "lower the learning rate")
 	}
-	if n := trained.Loss.NonFinite + trained.Mismatch.NonFinite; n > 0 {
+	if n := trained.Advantage.NonFinite + trained.Loss.NonFinite + trained.Mismatch.NonFinite + trained.Reference.NonFinite; n > 0 {
 		raise("non-finite-tokens", fmt.Sprintf("step %d: %d tokens had numbers that are not finite and were left out", step, n), "look at the rollouts of this step")
 	}
 	if batch.Short != "" {

@@ -40,6 +40,9 @@ func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
 		return err
 	}
 	r.opened(func() error { return errors.Join(r.keeper.Close(), r.log.Close()) })
+	if !r.saved.Resumed {
+		state.Train.KL = plan.algo.KL.Coef
+	}
 	r.trainer = train.New(r.trainConfig(plan), r.engines.learner, reference(r.engines), state.Train)
 	return r.openDriver(plan, state)
 }

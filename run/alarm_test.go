@@ -1,0 +1,149 @@
+// Each alarm, raised by breaking what it watches over; and a healthy run, which raises none.
+
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"molt/agent"
+	"molt/metrics"
+)
+
+func TestHealthyRunsRaiseNoAlarm(t *testing.T) {
+	rl, sft := microRL(t), microSFT(t)
+	runRL(t, rl)
+	runSFT(t, sft)
+	for _, run := range []string{rl.Ckpt.Path, sft.Ckpt.Path} {
+		if names := alarms(t, run); len(names) > 0 {
+			t.Errorf("%s raised %q", run, names)
+		}
+	}
+}
+
+func TestAlarmsOfRL(t *testing.T) {
+	environments["rich"] = func() agent.Env { return &rich{times: 3e38} }
+	environments["richer"] = func() agent.Env { return &rich{times: 1e40} }
+	tools := `"tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]`
+	for name, spoil := range map[string]func(*testing.T, *Config){
+		"no-gradient":     func(_ *testing.T, c *Config) { c.Agent.Name = "answer" },
+		"failed-rollouts": func(t *testing.T, c *Config) { c.Agent.Name, c.Data.Prompts = "faulty", rowsOf(t, 9, "sometimes") },
+		"step-skipped": func(_ *testing.T, c *Config) {
+			c.Agent.Name, c.Algo.Advantage.Estimator, c.Reward.ClipRange = "rich", "dr_grpo", []float64{-1e300, 1e300}
+			c.Train.BatchSize, c.Rollout.Temperature = 1, 0.02
+		},
+		"non-finite-tokens": func(_ *testing.T, c *Config) {
+			c.Agent.Name, c.Algo.Advantage.Estimator, c.Reward.ClipRange = "richer", "dr_grpo", []float64{-1e300, 1e300}
+		},
+		"short-batch": func(_ *testing.T, c *Config) { c.Rollout.BatchSize, c.Train.Steps, c.Train.Episodes = 7, 0, 1 },
+		"tools-never-parsed": func(t *testing.T, c *Config) {
+			var b strings.Builder
+			for i := range 6 {
+				fmt.Fprintf(&b, `{"input": "what %d?", "label": "1", %s}`+"\n", i, tools)
+			}
+			c.Data.ToolsKey, c.Rollout.Samples, c.Rollout.MaxLen = "tools", 16, 400
+			c.Data.Prompts = []string{write(t, t.TempDir(), "tools.jsonl", b.String())}
+			c.Eval.Dataset, c.Agent.Name = c.Data.Prompts, "answer"
+		},
+		"checkpoints-over-budget": func(_ *testing.T, c *Config) { c.Ckpt.MaxMem = 1e-6 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := microRL(t)
+			spoil(t, c)
+			runRL(t, c)
+			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, name) {
+				t.Errorf("raised %q", names)
+			}
+		})
+	}
+}
+
+func rowsOf(t *testing.T, n int, word string) []string {
+	return []string{write(t, t.TempDir(), word+".jsonl", rows(n, word))}
+}
+
+// rich is vowels in another currency.
+type rich struct {
+	vowels
+	times float64
+}
+
+func (e *rich) Step(ctx context.Context, a agent.Action) (agent.Result, error) {
+	r, err := e.vowels.Step(ctx, a)
+	r.Reward *= e.times
+	return r, err
+}
+
+func TestAlarmsOfSFT(t *testing.T) {
+	for name, spoil := range map[string]func(*testing.T, *SFTConfig){
+		"rows-left-out": func(_ *testing.T, c *SFTConfig) {
+			long := `{"messages": [{"role": "user", "content": "what?"}, {"role": "assistant", "content": "` + strings.Repeat("long ", 60) + `"}]}`
+			c.Data.Dataset = append(c.Data.Dataset, write(t, t.TempDir(), "long.jsonl", long+"\n"))
+		},
+		"turns-not-read-back": func(t *testing.T, c *SFTConfig) {
+			odd := `{"messages": [{"role": "user", "content": "what?"}, {"role": "assistant", "content": "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>"}]}`
+			c.Data.Dataset = append(c.Data.Dataset, write(t, t.TempDir(), "odd.jsonl", odd+"\n"))
+		},
+		"step-skipped": func(_ *testing.T, c *SFTConfig) { c.Model.Adam.LR = 1e30 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := microSFT(t)
+			spoil(t, c)
+			runSFT(t, c)
+			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, name) {
+				t.Errorf("raised %q", names)
+			}
+		})
+	}
+}
+
+// TestCanary: at learning rate 0 nothing may move, and generator and learner agree to the bit in every step.
+func TestCanary(t *testing.T) {
+	c := microRL(t)
+	c.Actor.Adam.LR = 0
+	runRL(t, c)
+	before, after := read(t, filepath.Join(c.Model.Path, "model.safetensors")), read(t, filepath.Join(c.Ckpt.Path, lastDir, "model.safetensors"))
+	if !bytes.Equal(before, after) {
+		t.Error("the weights moved")
+	}
+	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, eventsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for _, e := range metrics.Of[metrics.StepDone](records) {
+		steps++
+		if e.GradNorm == 0 || e.Mismatch.Max != 0 || e.Mismatch.K3 != 0 || e.Ratio.Max != 0 || *e.ESS != 1 {
+			t.Errorf("step %d: gradient norm %v, mismatch %+v, ratio %+v, effective share %v", e.Step, e.GradNorm, e.Mismatch, e.Ratio, *e.ESS)
+		}
+	}
+	if steps != c.Train.Steps {
+		t.Errorf("%d steps, want %d", steps, c.Train.Steps)
+	}
+}
+
+// TestKLHoldsBack: a weight on the distance to the start shows in the events and in the weights.
+func TestKLHoldsBack(t *testing.T) {
+	final := func(coef float64) []byte {
+		c := microRL(t)
+		c.Algo.KL.Coef, c.Algo.KL.UseLoss = coef, coef > 0
+		runRL(t, c)
+		records, err := metrics.Read(filepath.Join(c.Ckpt.Path, eventsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, _ := metrics.Last[metrics.StepDone](records)
+		if measured := last.Reference != nil && last.Reference.K3 > 0; measured != (coef > 0) {
+			t.Errorf("with weight %v the distance is %+v", coef, last.Reference)
+		}
+		return read(t, filepath.Join(c.Ckpt.Path, lastDir, "model.safetensors"))
+	}
+	if bytes.Equal(final(0), final(0.5)) {
+		t.Error("the weight of the KL divergence changes nothing")
+	}
+}
