@@ -51,6 +51,7 @@ func TestAlarmsOfRL(t *testing.T) {
 			c.Eval.Dataset, c.Agent.Name = c.Data.Prompts, "answer"
 		},
 		"checkpoints-over-budget": func(_ *testing.T, c *Config) { c.Ckpt.MaxMem = 1e-6 },
+		"failed-evaluation":       func(t *testing.T, c *Config) { c.Agent.Name, c.Eval.Dataset = "faulty", rowsOf(t, 3, "sometimes") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := microRL(t)

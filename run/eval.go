@@ -62,7 +62,22 @@ func Eval(ctx context.Context, cfg *Config, view View) (*EvalResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := gradable(cfg, e); err != nil {
+		return nil, err
+	}
 	return evalResult(cfg, m, e, clock), nil
+}
+
+// gradable refuses an evaluation of which nothing could be graded: it says nothing about the model.
+func gradable(cfg *Config, e *rollout.Evaluation) error {
+	if e.Failed() < 1 {
+		return nil
+	}
+	r := e.Groups[0].Rollouts[0]
+	return &Problem{
+		Code: CodeAlarm, Where: strings.Join(cfg.Eval.Dataset, ","), What: "no rollout could be graded",
+		Why: fmt.Sprintf("the first ended as %s: %s", r.Outcome, r.Detail), Fix: "mend the agent or the data",
+	}
 }
 
 // preflightEval opens and checks what an evaluation reads.

@@ -42,6 +42,7 @@ type record struct {
 // The names inside a run folder.
 const (
 	recordFile     = "run.json"
+	resultFile     = "result.json"
 	lockFile       = "lock"
 	configFile     = "config.yaml"
 	eventsFile     = "events.jsonl"
@@ -143,10 +144,35 @@ func (f *Folder) File(name ...string) string {
 	return filepath.Join(append([]string{f.Path}, name...)...)
 }
 
-// Finish marks the run as ended; it will not be resumed.
-func (f *Folder) Finish(outcome string) error {
-	f.record.Outcome = outcome
+// Finish keeps the result and marks the run as ended; it will not be resumed.
+func (f *Folder) Finish(result any) error {
+	data, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	if err := f.write(resultFile, append(data, '\n')); err != nil {
+		return err
+	}
+	f.record.Outcome = "finished"
 	return f.writeRecord()
+}
+
+// resultOf reads the result of the run in dir; nil when there is none that has ended. Whoever opens the folder says what may
+// be wrong with it.
+func resultOf[R any](dir string) (*R, error) {
+	f := Folder{Path: dir}
+	if r, err := f.readRecord(); err != nil || r.Outcome == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(f.File(resultFile))
+	result := new(R)
+	if err == nil {
+		err = json.Unmarshal(data, result)
+	}
+	if err != nil {
+		return nil, &Problem{Code: CodeRunFolder, Where: f.File(resultFile), What: "cannot read the result of a finished run", Why: reason(err), Fix: "start again in another folder", Err: err}
+	}
+	return result, nil
 }
 
 // Close releases the folder.

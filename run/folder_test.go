@@ -53,7 +53,7 @@ func TestFolderLife(t *testing.T) {
 	if f.Fresh || f.Attempt() != 2 {
 		t.Errorf("fresh %v, attempt %d; want a resumed run", f.Fresh, f.Attempt())
 	}
-	if err := errors.Join(f.Finish("finished"), f.Close()); err != nil {
+	if err := errors.Join(f.Finish(nil), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = open(t, path, "rl", "1")

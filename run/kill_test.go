@@ -26,10 +26,12 @@ func TestKilledOneStepAhead(t *testing.T) {
 	killRL(t, c)
 }
 
-// TestKilledEpisodes ends with the prompts, and saves only every other step.
+// TestKilledEpisodes ends with the prompts, saves only every other step, loses rollouts, and adapts the weight of the KL.
 func TestKilledEpisodes(t *testing.T) {
 	c := microRL(t)
 	c.Train.Steps, c.Train.Episodes, c.Ckpt.SaveSteps, c.Eval.Steps = 0, 2, 2, 0
+	c.Agent.Name, c.Data.Prompts = "faulty", rowsOf(t, 9, "sometimes")
+	c.Algo.KL = KLConfig{Coef: 0.1, UseLoss: true, Estimator: "k3", Target: 0.01, Horizon: 50}
 	killRL(t, c)
 }
 

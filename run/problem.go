@@ -43,6 +43,14 @@ const (
 
 // Error writes the problem as one sentence: where, what, why, fix.
 func (p *Problem) Error() string {
+	if p.Fix == "" {
+		return p.sentence()
+	}
+	return p.sentence() + "; " + p.Fix
+}
+
+// sentence is Error without the fix.
+func (p *Problem) sentence() string {
 	var b strings.Builder
 	if p.Where != "" {
 		b.WriteString(p.Where + ": ")
@@ -50,9 +58,6 @@ func (p *Problem) Error() string {
 	b.WriteString(p.What)
 	if p.Why != "" {
 		b.WriteString(": " + p.Why)
-	}
-	if p.Fix != "" {
-		b.WriteString("; " + p.Fix)
 	}
 	return b.String()
 }

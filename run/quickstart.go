@@ -105,7 +105,7 @@ func Quickstart(ctx context.Context, c QuickstartConfig, view View) (result *Qui
 		}
 	}
 	q.result.Seconds, q.result.PeakRSSMB = time.Since(started).Seconds(), peakRSS()>>20
-	return &q.result, q.folder.Finish("finished")
+	return &q.result, q.folder.Finish(q.result)
 }
 
 func (q *quickstart) path(name ...string) string {
@@ -262,22 +262,12 @@ func (q *quickstart) reinforce(ctx context.Context) error {
 // stage is the view of one part: the command that resumes is the whole quickstart's.
 func (q *quickstart) stage() View { return q.view }
 
-// resumable runs a part unless its result is there already, and keeps the result.
+// resumable runs a part unless it is finished already, and gives its result.
 func resumable[R any](dir string, part func() (*R, error)) (*R, error) {
-	path := filepath.Join(dir, "result.json")
-	if text, err := os.ReadFile(path); err == nil {
-		var r R
-		return &r, json.Unmarshal(text, &r)
+	if r, err := resultOf[R](dir); r != nil || err != nil {
+		return r, err
 	}
-	r, err := part()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	return r, atomicfile.Write(path, text)
+	return part()
 }
 
 // measure tries both models on episodes that neither training nor the choice of the checkpoint has seen.

@@ -4,13 +4,16 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"molt/agent"
 	"molt/gateway"
 	"molt/metrics"
 	"molt/rollout"
+	"molt/rollout/sched"
 	"molt/train"
 )
 
@@ -41,25 +44,28 @@ type rlRun struct {
 	log      *metrics.Log
 	keeper   *metrics.Keeper
 	saved    progress
-	clock    *clock         // since the last step
-	sampling *sampled       // since the weights that serve were published
-	unparsed bool           // the alarm about unread tool calls was raised
-	closers  []func() error // in order of start; close goes backwards
+	boundary json.RawMessage // where the run stands, as a rollout.Snapshot; nil within a step
+	unsaved  bool            // no checkpoint holds the boundary
+	clock    *clock          // since the last step
+	sampling *sampled        // since the weights that serve were published
+	unparsed bool            // the alarm about unread tool calls was raised
+	closers  []func() error  // in order of start; close goes backwards
 }
 
-// run drives the loop to its end. The driver's goroutine has ended when it returns.
+// run drives the loop to its end. The driver's goroutine has ended when it returns. An interrupt ends ctx: then the loop
+// finishes the step in hand, and what is being generated is given up.
 func (r *rlRun) run(ctx context.Context) (*RLResult, error) {
-	driving, stop := context.WithCancel(ctx)
+	driving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- r.driver.Run(driving) }()
 	r.sampling, r.clock = newSampling(), newClock()
 	err := r.loop(ctx)
+	if errors.Is(err, rollout.ErrEnd) {
+		err = r.early(ctx, err)
+	}
 	stop()
 	if broken := <-ended; broken != nil {
 		err = broken // a broken promise is the cause of whatever the loop saw
-	}
-	if errors.Is(err, rollout.ErrEnd) {
-		err = nil
 	}
 	return r.end(ctx, err)
 }
@@ -70,37 +76,70 @@ func (r *rlRun) loop(ctx context.Context) error {
 		return err
 	}
 	for !r.over() {
-		step := r.saved.Step + 1
 		batch, err := r.driver.Next(ctx)
 		if err != nil {
 			return err
 		}
 		r.sampling.stop(batch.Groups)
-		r.clock.lap("generate")
-		trained, err := r.trainer.Step(ctx, batch.Groups)
-		if err != nil {
+		if err := r.step(context.WithoutCancel(ctx), batch); err != nil {
 			return err
 		}
-		r.clock.lap("train")
-		if err := r.driver.Publish(ctx, trained.Version, r.serve); err != nil {
-			return err
-		}
-		r.clock.lap("publish")
-		r.report(step, batch, trained)
-		r.sampling, r.clock = newSampling(), newClock()
-		r.saved.Step = step
-		if r.evaluates(step) {
-			if err := r.evaluate(ctx); err != nil {
-				return err
-			}
-		}
-		if r.over() || step%int64(r.cfg.Ckpt.SaveSteps) == 0 || r.saved.bestIs(step) {
-			if err := r.save(ctx); err != nil {
-				return err
-			}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 	return nil
+}
+
+// step goes from one boundary to the next: what the run is between them cannot be saved.
+func (r *rlRun) step(ctx context.Context, batch sched.Batch) error {
+	step := r.saved.Step + 1
+	r.boundary = nil
+	r.clock.lap("generate")
+	trained, err := r.trainer.Step(ctx, batch.Groups)
+	if err != nil {
+		return err
+	}
+	r.clock.lap("train")
+	if err := r.driver.Publish(ctx, trained.Version, r.serve); err != nil {
+		return err
+	}
+	r.clock.lap("publish")
+	stats, err := r.driver.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	r.report(step, batch, trained, r.saved.dropped(stats.Dropped, batch))
+	r.sampling, r.clock = newSampling(), newClock()
+	r.saved.Step = step
+	if r.evaluates(step) {
+		if err := r.evaluate(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.arrive(ctx); err != nil {
+		return err
+	}
+	if r.over() || step%int64(r.cfg.Ckpt.SaveSteps) == 0 || r.saved.bestIs(step) {
+		return r.save(ctx)
+	}
+	return nil
+}
+
+// early is for a run whose batches ended before its steps: when the prompts are used up it has come to its end, and the
+// held-out prompts are tried a last time. Any other reason is an alarm.
+func (r *rlRun) early(ctx context.Context, end error) error {
+	if r.saved.Step == 0 || !r.source.exhausted() {
+		return &Problem{
+			Code: CodeAlarm, Where: r.folder.Path, What: fmt.Sprintf("the run ended after step %d", r.saved.Step), Why: end.Error(),
+			Fix: "look at the outcomes with `molt show " + Quoted(r.folder.Path) + "`; then mend the agent, loosen the filter, or add prompts",
+			Err: end,
+		}
+	}
+	if len(r.heldOut) == 0 || r.saved.Last != nil && r.saved.Last.Step == r.saved.Step {
+		return nil
+	}
+	return r.evaluate(ctx)
 }
 
 // begin evaluates and saves what training starts from, unless the run is resumed.
@@ -112,6 +151,9 @@ func (r *rlRun) begin(ctx context.Context) error {
 		if err := r.evaluate(ctx); err != nil {
 			return err
 		}
+	}
+	if err := r.arrive(ctx); err != nil {
+		return err
 	}
 	return r.save(ctx)
 }

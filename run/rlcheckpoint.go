@@ -6,15 +6,13 @@ package run
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
 
 	"molt/metrics"
-	"molt/rollout"
+	"molt/rollout/sched"
 	"molt/train"
-	"molt/weights"
 )
 
 // progress is how far a run has come.
@@ -28,6 +26,23 @@ type progress struct {
 	From     string   `json:"-"` // the checkpoint that this attempt continues
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
 	Totals   totals   `json:"totals"`
+
+	Dropped map[string]int64 `json:"dropped"` // rollouts that do not train, by reason, as far as they were told about
+}
+
+// dropped are the rollouts that were newly counted as dropped, by reason, without those of the batch. One step ahead they
+// are also those of the next batch, as far as that has come.
+func (p *progress) dropped(counted map[string]int64, batch sched.Batch) map[string]int {
+	lost := map[string]int{}
+	for why, n := range counted {
+		lost[why] = int(n - p.Dropped[why])
+	}
+	for why, n := range failures(batch) {
+		lost[why] -= n
+	}
+	p.Dropped = counted
+	maps.DeleteFunc(lost, func(_ string, n int) bool { return n == 0 })
+	return lost
 }
 
 // bestIs reports whether the weights after this step are the best so far.
@@ -49,17 +64,24 @@ type totals struct {
 
 // checkpointState is what a checkpoint holds besides the learner.
 type checkpointState struct {
-	Progress progress         `json:"progress"`
-	Train    train.State      `json:"train"`
-	Rollout  rollout.Snapshot `json:"rollout"`
+	Progress progress        `json:"progress"`
+	Train    train.State     `json:"train"`
+	Rollout  json.RawMessage `json:"rollout"` // rollout.Snapshot
 }
 
-// save writes a checkpoint, then lets old ones go. The newest and the best are always kept.
-func (r *rlRun) save(ctx context.Context) error {
+// arrive notes that the run stands at a boundary between two steps.
+func (r *rlRun) arrive(ctx context.Context) error {
 	snapshot, err := r.driver.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
+	r.unsaved = true
+	r.boundary, err = json.Marshal(snapshot) // now: the driver goes on to change what it shares
+	return err
+}
+
+// save writes the boundary as a checkpoint, then lets old ones go. The newest and the best are always kept.
+func (r *rlRun) save(ctx context.Context) error {
 	name := fmt.Sprintf("step-%06d", r.saved.Step)
 	event := metrics.CheckpointSaved{Step: r.saved.Step, Keep: "last", Path: filepath.Join(checkpointsDir, name)}
 	if b := r.saved.Best; b != nil && b.Step == r.saved.Step {
@@ -67,49 +89,30 @@ func (r *rlRun) save(ctx context.Context) error {
 		event.Keep, event.Score = "best", &b.Score
 	}
 	r.saved.Seq = r.log.Emit(event)
-	state, err := json.Marshal(checkpointState{Progress: r.saved, Train: r.trainer.State(), Rollout: snapshot})
+	state, err := json.Marshal(checkpointState{Progress: r.saved, Train: r.trainer.State(), Rollout: r.boundary})
 	if err != nil {
 		return fmt.Errorf("run: encode the checkpoint: %w", err)
 	}
-	dir := r.folder.File(checkpointsDir, name)
-	if err := r.engines.learner.Save(ctx, dir, state); err != nil {
-		return &Problem{Code: CodeResource, Where: dir, What: "cannot save the checkpoint", Why: reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
+	if err := saveCheckpoint(ctx, r.engines.learner, r.folder.File(checkpointsDir, name), state); err != nil {
+		return err
 	}
-	err = r.prune(name)
+	r.unsaved = false
+	protect := []string{name}
+	if b := r.saved.Best; b != nil && b.Checkpoint != "" && b.Checkpoint != name {
+		protect = append(protect, b.Checkpoint)
+	}
+	err = prune(r.folder, r.log, r.saved.Step, pruning{keep: r.cfg.Ckpt.MaxNum + len(protect) - 1, gigabytes: r.cfg.Ckpt.MaxMem, protect: protect})
 	r.clock.lap("save")
 	return err
 }
 
-func (r *rlRun) prune(newest string) error {
-	protect := []string{newest}
-	if r.saved.Best != nil && r.saved.Best.Checkpoint != "" {
-		protect = append(protect, r.saved.Best.Checkpoint)
-	}
-	keep := r.cfg.Ckpt.MaxNum + len(protect) - 1
-	_, warning, err := weights.Prune(r.folder.File(checkpointsDir), keep, int64(r.cfg.Ckpt.MaxMem*1e9), protect...)
-	if err != nil {
-		return &Problem{Code: CodeResource, Where: r.folder.Path, What: "cannot delete old checkpoints", Why: reason(err), Fix: "check the folder's permissions", Err: err}
-	}
-	if warning != "" {
-		r.log.Emit(metrics.Alarm{Name: "checkpoints-over-budget", Severity: metrics.Warning, Step: r.saved.Step, Sentence: warning, Fix: "raise ckpt.max_mem or ckpt.max_num"})
-	}
-	return nil
-}
-
 // restore loads the newest valid checkpoint into the learner and the generator, or starts afresh when there is none.
 func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) {
-	dir := r.folder.File(checkpointsDir)
-	found, warnings, err := weights.Latest(dir)
-	if errors.Is(err, weights.ErrNoCheckpoint) || errors.Is(err, os.ErrNotExist) {
-		return state, nil
-	}
-	if err != nil {
-		return state, &Problem{Code: CodeRunFolder, Where: dir, What: "no checkpoint can be trusted", Why: err.Error(), Fix: "start again in another folder", Err: err}
-	}
-	path := found.Path
-	if err := found.Close(); err != nil {
+	path, warnings, err := newestCheckpoint(r.folder)
+	if path == "" {
 		return state, err
 	}
+	ctx = context.WithoutCancel(ctx) // an interrupted run finds out at its first step
 	raw, err := r.engines.learner.Load(ctx, path)
 	if err == nil {
 		err = json.Unmarshal(raw, &state)
@@ -118,7 +121,7 @@ func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) 
 		err = r.serve(ctx)
 	}
 	if err != nil {
-		return state, &Problem{Code: CodeRunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
+		return state, noResume(path, err)
 	}
 	r.saved = state.Progress
 	r.saved.Resumed, r.saved.From, r.saved.Warnings = true, filepath.Base(path), warnings

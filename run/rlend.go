@@ -6,15 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"molt/engine"
-	"molt/internal/atomicfile"
-	"molt/metrics"
 	"molt/rollout"
-	"molt/web"
 )
 
 // RLResult is what a finished run has to say.
@@ -43,33 +39,36 @@ func (r *RLResult) String() string {
 
 // end writes what a run leaves behind. err is why the loop ended, nil when it came to its end.
 func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
-	resume := r.view.Command
-	ended := metrics.RunEnded{Outcome: "finished", Seconds: time.Since(r.started).Seconds(), PeakRSSBytes: peakRSS()}
+	stopped := interrupted(ctx, err)
+	ctx = context.WithoutCancel(ctx)
 	switch {
-	case err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)):
-		ended.Outcome, ended.Reason, ended.Resume = "stopped", "interrupted", resume
-		err = &Problem{Code: CodeInterrupted, Where: r.folder.Path, What: fmt.Sprintf("stopped after step %d", r.saved.Step), Fix: "the same command resumes: " + resume, Err: err}
-	case err != nil:
-		ended.Outcome, ended.Reason, ended.Resume = "failed", err.Error(), resume
-		err = r.blame(err)
-	default:
+	case err == nil:
 		err = r.finish(ctx)
+	case stopped:
+		err = r.giveWay(ctx, err)
+	default:
+		err = r.blame(err)
 	}
-	r.log.Emit(ended)
-	err = errors.Join(err, writeReport(r.folder))
-	if err != nil {
+	if err = errors.Join(err, conclude(r.folder, r.log, ending(err, r.view, r.started, r.saved.Step))); err != nil {
 		return nil, err
 	}
-	return r.result(), r.folder.Finish("finished")
+	result := r.result()
+	return result, r.folder.Finish(result)
+}
+
+// giveWay saves what an interrupted run has done.
+func (r *rlRun) giveWay(ctx context.Context, err error) error {
+	err = stoppedAfter(r.folder, r.saved.Step, r.view, err)
+	if r.boundary != nil && r.unsaved {
+		return errors.Join(r.save(ctx), err)
+	}
+	return err
 }
 
 // blame gives the exit code's class to an error of the loop: a broken promise is an alarm.
 func (r *rlRun) blame(err error) error {
 	var p *Problem
-	if errors.As(err, &p) || errors.Is(err, engine.ErrUnavailable) {
-		return err
-	}
-	if errors.Is(err, rollout.ErrStopped) {
+	if errors.As(err, &p) || errors.Is(err, engine.ErrUnavailable) || errors.Is(err, rollout.ErrStopped) {
 		return err
 	}
 	return &Problem{Code: CodeAlarm, Where: r.folder.Path, What: err.Error(), Fix: "nothing was trained on it; look at the run with `molt show " + Quoted(r.folder.Path) + "`", Err: err}
@@ -81,8 +80,9 @@ func (r *rlRun) finish(ctx context.Context) error {
 		return err
 	}
 	if b := r.saved.Best; b != nil && b.Step != r.saved.Step {
-		if _, err := r.engines.learner.Load(ctx, r.folder.File(checkpointsDir, b.Checkpoint)); err != nil {
-			return err
+		path := r.folder.File(checkpointsDir, b.Checkpoint)
+		if _, err := r.engines.learner.Load(ctx, path); err != nil {
+			return &Problem{Code: CodeRunFolder, Where: path, What: "the best checkpoint cannot be read", Why: err.Error(), Fix: "the last weights are in " + r.folder.File(lastDir), Err: err}
 		}
 	}
 	return r.exportTo(ctx, bestDir)
@@ -111,19 +111,4 @@ func (r *rlRun) result() *RLResult {
 		out.First, out.Best, out.BestStep, out.Last = s.First.Score, s.Best.Score, s.Best.Step, s.Last.Score
 	}
 	return out
-}
-
-// writeReport makes report.html from the events.
-func writeReport(f *Folder) error {
-	records, err := metrics.Read(f.File(eventsFile))
-	if err != nil {
-		return err
-	}
-	rollouts, err := metrics.ReadRollouts(f.File(rolloutsFile), records)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFunc(f.File(reportFile), func(w io.Writer) error {
-		return web.Report(w, records, rollouts, web.Options{})
-	})
 }

@@ -48,8 +48,9 @@ func (p *rlPlan) started(f *Folder, view View, saved progress) metrics.RunStarte
 }
 
 // report tells about one step: its event, the rollouts worth keeping, and what looks wrong.
-func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result) {
+func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, dropped map[string]int) {
 	e := stepEvent(step, batch, trained, r.clock)
+	e.Dropped = dropped
 	e.GeneratedPerSec = r.sampling.rate()
 	r.saved.Totals.Generated += e.Generated
 	r.saved.Totals.Trained += int64(trained.Tokens)
@@ -63,7 +64,7 @@ func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result) {
 	for _, g := range batch.Groups {
 		r.recorder.forget(g.ID, len(g.Rollouts))
 	}
-	r.alarms(step, batch, trained)
+	r.alarms(step, batch, trained, dropped)
 }
 
 func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *clock) metrics.StepDone {
@@ -125,7 +126,7 @@ func flat(g *traj.Group) bool {
 }
 
 // alarms names what a healthy run does not show.
-func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result) {
+func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dropped map[string]int) {
 	raise := func(name, sentence, fix string) {
 		r.log.Emit(metrics.Alarm{Name: name, Severity: metrics.Warning, Step: step, Sentence: sentence, Fix: fix})
 	}
@@ -141,7 +142,7 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result) {
 	if batch.Short != "" {
 		raise("short-batch", fmt.Sprintf("step %d: the batch has only %d groups: %s", step, len(batch.Groups), batch.Short), "loosen the filter, or add prompts")
 	}
-	if failed := failures(batch); failed > 0 {
+	if failed := failed(failures(batch), dropped); failed > 0 {
 		raise("failed-rollouts", fmt.Sprintf("step %d: %d rollouts failed through no fault of the policy and were left out", step, failed), "look at their outcomes and details with molt show")
 	}
 	if c := r.gateway.Counts(); c.Offered > 100 && c.Calls == 0 && !r.unparsed {
@@ -150,12 +151,26 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result) {
 	}
 }
 
-func failures(batch sched.Batch) int {
-	n := 0
+// failures counts the rollouts of the batch that were not graded, by outcome.
+func failures(batch sched.Batch) map[string]int {
+	n := map[string]int{}
 	for _, g := range batch.Groups {
 		for _, r := range g.Rollouts {
 			if !r.Outcome.Graded() {
-				n++
+				n[string(r.Outcome)]++
+			}
+		}
+	}
+	return n
+}
+
+// failed adds up what was not graded. Other reasons than an outcome concern rollouts that were.
+func failed(counts ...map[string]int) int {
+	n := 0
+	for _, c := range counts {
+		for _, o := range traj.Outcomes {
+			if !o.Graded() {
+				n += c[string(o)]
 			}
 		}
 	}
@@ -190,9 +205,16 @@ func (r *rlRun) evaluate(ctx context.Context) error {
 	for _, g := range e.Groups {
 		r.recorder.forget(g.ID, len(g.Rollouts))
 	}
-	score := event.PassAt1
-	if r.cfg.Ckpt.BestKey == "passk" {
-		score = event.PassAtK
+	if e.Failed() > 0 {
+		r.log.Emit(metrics.Alarm{
+			Name: "failed-evaluation", Severity: metrics.Warning, Step: r.saved.Step,
+			Sentence: fmt.Sprintf("step %d: %.1f %% of the held-out rollouts failed through no fault of the policy and are in no score", r.saved.Step, 100*e.Failed()),
+			Fix:      "look at their outcomes and details with molt show",
+		})
+	}
+	score, tasks := e.PassAt(r.bestOf())
+	if tasks == 0 {
+		return nil // a score of nothing is no score
 	}
 	r.saved.Last = &best{Step: r.saved.Step, Score: score}
 	if r.saved.First == nil {
@@ -202,6 +224,14 @@ func (r *rlRun) evaluate(ctx context.Context) error {
 		r.saved.Best = &best{Step: r.saved.Step, Score: score}
 	}
 	return nil
+}
+
+// bestOf is the k of the pass@k that picks the best weights.
+func (r *rlRun) bestOf() int {
+	if r.cfg.Ckpt.BestKey == "passk" {
+		return r.cfg.Eval.Samples
+	}
+	return 1
 }
 
 // evalEvent describes an evaluation, counted by rollout.

@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -39,7 +40,7 @@ func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
 	if err := r.openLog(plan); err != nil {
 		return err
 	}
-	r.opened(func() error { return errors.Join(r.keeper.Close(), r.log.Close()) })
+	r.opened(func() error { return closeEvents(r.folder, r.log, r.keeper) })
 	if !r.saved.Resumed {
 		state.Train.KL = plan.algo.KL.Coef
 	}
@@ -81,9 +82,7 @@ func (r *rlRun) openLog(plan *rlPlan) (err error) {
 		return err
 	}
 	r.log.Emit(plan.started(r.folder, r.view, r.saved))
-	for _, w := range r.saved.Warnings {
-		r.log.Emit(metrics.Alarm{Name: "damaged-checkpoint", Severity: metrics.Warning, Step: r.saved.Step, Sentence: w, Fix: "nothing: training continues from the checkpoint before it"})
-	}
+	passedOver(r.log, r.saved.Step, r.saved.Warnings)
 	return nil
 }
 
@@ -100,9 +99,14 @@ func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
 	return c
 }
 
+// serving is what agents sample from: the engine itself. Tests put something between that breaks its promises.
+var serving = honest
+
+func honest(g engine.Generator) engine.Generator { return g }
+
 // openDriver wires agents to the generator through the capture gateway, and the scheduler around them.
 func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
-	gate, err := gateway.New(gateway.Config{Generator: r.engines.generator, Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
+	gate, err := gateway.New(gateway.Config{Generator: serving(r.engines.generator), Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
 	if err != nil {
 		return &Problem{Code: CodeTemplate, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
@@ -112,11 +116,17 @@ func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
 		r.driver, err = rollout.New(r.driverConfig(plan), runner, r.source, 0)
 		return err
 	}
-	if err := r.source.seek(state.Rollout.Cursor); err != nil {
-		return err
+	var snapshot rollout.Snapshot
+	if err = json.Unmarshal(state.Rollout, &snapshot); err == nil {
+		err = r.source.seek(snapshot.Cursor)
 	}
-	r.driver, err = rollout.Restore(r.driverConfig(plan), runner, r.source, state.Rollout)
-	return err
+	if err == nil {
+		r.driver, err = rollout.Restore(r.driverConfig(plan), runner, r.source, snapshot)
+	}
+	if err != nil {
+		return noResume(r.folder.File(checkpointsDir, r.saved.From), err)
+	}
+	return nil
 }
 
 // sessions opens a capture session for each rollout, with the sampling of training or of evaluation.
@@ -165,6 +175,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // newRunner makes the agent that the configuration names.
 func newRunner(cfg *Config, open agent.Opener) agent.Runner {
 	limits := agent.Defaults()
-	limits.Turns, limits.Reset, limits.Step = cfg.Agent.MaxTurns, seconds(cfg.Agent.StepTimeout), seconds(cfg.Agent.StepTimeout)
+	step := seconds(cfg.Agent.StepTimeout)
+	limits.Turns, limits.Reset, limits.Step, limits.Close = cfg.Agent.MaxTurns, step, step, min(limits.Close, step)
 	return &agent.EnvRunner{Config: limits, New: environments[cfg.Agent.Name], Open: open}
 }

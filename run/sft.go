@@ -16,7 +16,6 @@ import (
 	"molt/metrics"
 	"molt/prompts"
 	"molt/train"
-	"molt/weights"
 )
 
 // SFT runs, or resumes, supervised fine-tuning in the folder cfg.Ckpt.Path.
@@ -39,6 +38,7 @@ type sftRun struct {
 	learner *local.Learner
 	log     *metrics.Log
 	saved   sftProgress
+	unsaved bool // no checkpoint holds the last step
 	closers []func() error
 }
 
@@ -51,8 +51,9 @@ type sftProgress struct {
 	Trained int64          `json:"trained_tokens"`
 	Loss    float64        `json:"loss"` // of the last step
 	Held    *float64       `json:"held_out_loss,omitempty"`
-	Resumed bool           `json:"-"`
-	From    string         `json:"-"`
+
+	From     string   `json:"-"` // the checkpoint that this attempt continues
+	Warnings []string `json:"-"` // damaged checkpoints that were passed over
 }
 
 // SFTResult is what a finished run has to say.
@@ -104,8 +105,9 @@ func (s *sftRun) openLog() error {
 		return err
 	}
 	s.log = log
-	s.closers = append(s.closers, func() error { return errors.Join(keeper.Close(), log.Close()) })
+	s.closers = append(s.closers, func() error { return closeEvents(s.folder, log, keeper) })
 	s.log.Emit(s.plan.started(s.folder, s.view, s.saved.From))
+	passedOver(s.log, s.saved.Step, s.saved.Warnings)
 	if n := s.plan.tooLong; n > 0 {
 		s.log.Emit(metrics.Alarm{Name: "rows-left-out", Severity: metrics.Warning, Sentence: fmt.Sprintf("%d conversations are longer than %d tokens and are left out", n, s.cfg.Data.MaxLen), Fix: "raise data.max_len"})
 	}
@@ -115,26 +117,18 @@ func (s *sftRun) openLog() error {
 	return nil
 }
 
-// loop takes the steps, evaluates now and then, and saves.
+// loop takes the steps, evaluates now and then, and saves. An interrupt ends ctx; the step in hand is finished.
 func (s *sftRun) loop(ctx context.Context) error {
-	schedule := s.plan.schedule()
+	whole := context.WithoutCancel(ctx)
 	for s.saved.Step < s.plan.steps {
-		if err := ctx.Err(); err != nil {
-			return errors.Join(s.save(ctx), err)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		clock := newClock()
-		lr := schedule.At(s.saved.Step)
-		res, err := train.SFTStep(ctx, s.learner, s.plan.next(s.cfg.Train.BatchSize), s.cfg.Train.MicroTokens, engine.StepOptions{LR: lr, Clip: s.cfg.Model.MaxNorm})
-		if err != nil {
-			return err
-		}
-		s.saved.Step++
-		s.note(res, lr, clock)
-		if err := s.evaluate(ctx); err != nil {
+		if err := s.step(whole); err != nil {
 			return err
 		}
 		if s.saved.Step == s.plan.steps || s.saved.Step%int64(s.cfg.Ckpt.SaveSteps) == 0 {
-			if err := s.save(ctx); err != nil {
+			if err := s.save(whole); err != nil {
 				return err
 			}
 		}
@@ -142,16 +136,28 @@ func (s *sftRun) loop(ctx context.Context) error {
 	return nil
 }
 
+func (s *sftRun) step(ctx context.Context) error {
+	clock := newClock()
+	lr := s.plan.schedule().At(s.saved.Step)
+	res, err := train.SFTStep(ctx, s.learner, s.plan.next(s.cfg.Train.BatchSize), s.cfg.Train.MicroTokens, engine.StepOptions{LR: lr, Clip: s.cfg.Model.MaxNorm})
+	if err != nil {
+		return err
+	}
+	s.saved.Step++
+	s.unsaved = true
+	s.note(res, lr, clock)
+	return s.evaluate(ctx)
+}
+
 func (s *sftRun) note(res train.SFTResult, lr float64, clock *clock) {
 	s.saved.Loss = res.Loss
 	s.saved.Trained += int64(res.Tokens)
 	s.saved.Seconds += clock.total()
-	if s.saved.Step%int64(s.cfg.Logger.Every) != 0 && s.saved.Step != s.plan.steps {
-		return
+	if s.saved.Step%int64(s.cfg.Logger.Every) == 0 || s.saved.Step == s.plan.steps {
+		s.log.Emit(metrics.SFTStep{
+			Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: int64(res.Learn), Tokens: int64(res.Tokens), WallSeconds: clock.total(),
+		})
 	}
-	s.log.Emit(metrics.SFTStep{
-		Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: int64(res.Learn), Tokens: int64(res.Tokens), WallSeconds: clock.total(),
-	})
 	if res.Step.Skipped {
 		s.log.Emit(metrics.Alarm{Name: "step-skipped", Severity: metrics.Warning, Step: s.saved.Step, Sentence: fmt.Sprintf("step %d: the gradient norm is no number; the weights did not change", s.saved.Step), Fix: "lower the learning rate"})
 	}
@@ -173,7 +179,6 @@ func (s *sftRun) evaluate(ctx context.Context) error {
 }
 
 func (s *sftRun) save(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx) // an interrupted run still saves
 	name := fmt.Sprintf("step-%06d", s.saved.Step)
 	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(checkpointsDir, name)})
 	s.saved.Cursor = s.plan.stream.Cursor()
@@ -181,30 +186,19 @@ func (s *sftRun) save(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run: encode the checkpoint: %w", err)
 	}
-	dir := s.folder.File(checkpointsDir, name)
-	if _, err := os.Stat(dir); err == nil {
-		return nil // an interrupt right after a save
+	if err := saveCheckpoint(ctx, s.learner, s.folder.File(checkpointsDir, name), state); err != nil {
+		return err
 	}
-	if err := s.learner.Save(ctx, dir, state); err != nil {
-		return &Problem{Code: CodeResource, Where: dir, What: "cannot save the checkpoint", Why: reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
-	}
-	_, _, err = weights.Prune(s.folder.File(checkpointsDir), s.cfg.Ckpt.MaxNum, int64(s.cfg.Ckpt.MaxMem*1e9), name)
-	return err
+	s.unsaved = false
+	return prune(s.folder, s.log, s.saved.Step, pruning{keep: s.cfg.Ckpt.MaxNum, gigabytes: s.cfg.Ckpt.MaxMem, protect: []string{name}})
 }
 
 func (s *sftRun) restore(ctx context.Context) error {
-	found, _, err := weights.Latest(s.folder.File(checkpointsDir))
-	if errors.Is(err, weights.ErrNoCheckpoint) {
-		return nil
-	}
-	if err != nil {
-		return &Problem{Code: CodeRunFolder, Where: s.folder.Path, What: "no checkpoint can be trusted", Why: err.Error(), Fix: "start again in another folder", Err: err}
-	}
-	path := found.Path
-	if err := found.Close(); err != nil {
+	path, warnings, err := newestCheckpoint(s.folder)
+	if path == "" {
 		return err
 	}
-	raw, err := s.learner.Load(ctx, path)
+	raw, err := s.learner.Load(context.WithoutCancel(ctx), path) // an interrupted run finds out at its first step
 	if err == nil {
 		err = json.Unmarshal(raw, &s.saved)
 	}
@@ -212,32 +206,39 @@ func (s *sftRun) restore(ctx context.Context) error {
 		err = s.plan.stream.Seek(s.saved.Cursor)
 	}
 	if err != nil {
-		return &Problem{Code: CodeRunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
+		return noResume(path, err)
 	}
-	s.saved.Resumed, s.saved.From = true, filepath.Base(path)
+	s.saved.From, s.saved.Warnings = filepath.Base(path), warnings
 	return nil
 }
 
 // end writes the model and the report. err is why the loop ended, nil when it came to its end.
 func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
-	ended := metrics.RunEnded{Outcome: "finished", Seconds: time.Since(s.started).Seconds(), PeakRSSBytes: peakRSS()}
+	stopped := interrupted(ctx, err)
+	ctx = context.WithoutCancel(ctx)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		ended.Outcome, ended.Reason, ended.Resume = "stopped", "interrupted", s.view.Command
-		err = &Problem{Code: CodeInterrupted, Where: s.folder.Path, What: fmt.Sprintf("stopped after step %d", s.saved.Step), Fix: "the same command resumes: " + s.view.Command, Err: err}
-	case err != nil:
-		ended.Outcome, ended.Reason, ended.Resume = "failed", err.Error(), s.view.Command
-	default:
+	case err == nil:
 		err = s.export(ctx)
+	case stopped:
+		err = s.giveWay(ctx, err)
 	}
-	s.log.Emit(ended)
-	if err = errors.Join(err, writeReport(s.folder)); err != nil {
+	if err = errors.Join(err, conclude(s.folder, s.log, ending(err, s.view, s.started, s.saved.Step))); err != nil {
 		return nil, err
 	}
-	return &SFTResult{
+	result := &SFTResult{
 		Run: s.folder.Path, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
 		Checkpoint: s.folder.File(finalDir), Report: s.folder.File(reportFile),
-	}, s.folder.Finish("finished")
+	}
+	return result, s.folder.Finish(result)
+}
+
+// giveWay saves what an interrupted run has done.
+func (s *sftRun) giveWay(ctx context.Context, err error) error {
+	err = stoppedAfter(s.folder, s.saved.Step, s.view, err)
+	if s.unsaved {
+		return errors.Join(s.save(ctx), err)
+	}
+	return err
 }
 
 func (s *sftRun) export(ctx context.Context) error {

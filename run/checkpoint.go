@@ -1,0 +1,67 @@
+// What every run does with its checkpoints: write one, let old ones go, find the newest that can be trusted.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"molt/engine"
+	"molt/metrics"
+	"molt/weights"
+)
+
+func saveCheckpoint(ctx context.Context, l engine.Learner, dir string, state []byte) error {
+	if err := l.Save(ctx, dir, state); err != nil {
+		return &Problem{Code: CodeResource, Where: dir, What: "cannot save the checkpoint", Why: reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
+	}
+	return nil
+}
+
+// pruning says which checkpoints stay.
+type pruning struct {
+	keep      int
+	gigabytes float64 // 0 is no limit
+	protect   []string
+}
+
+// prune lets old checkpoints go. The newest valid one always stays.
+func prune(f *Folder, log *metrics.Log, step int64, p pruning) error {
+	_, warning, err := weights.Prune(f.File(checkpointsDir), p.keep, int64(p.gigabytes*1e9), p.protect...)
+	if err != nil {
+		return &Problem{Code: CodeResource, Where: f.File(checkpointsDir), What: "cannot delete old checkpoints", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+	}
+	if warning != "" {
+		log.Emit(metrics.Alarm{Name: "checkpoints-over-budget", Severity: metrics.Warning, Step: step, Sentence: warning, Fix: "raise ckpt.max_mem or ckpt.max_num"})
+	}
+	return nil
+}
+
+// newestCheckpoint finds the newest valid checkpoint; the path is "" when there is none yet. warnings name newer ones that
+// are damaged.
+func newestCheckpoint(f *Folder) (path string, warnings []string, err error) {
+	dir := f.File(checkpointsDir)
+	found, warnings, err := weights.Latest(dir)
+	switch {
+	case errors.Is(err, weights.ErrNoCheckpoint), errors.Is(err, fs.ErrNotExist):
+		return "", nil, nil
+	case err != nil:
+		return "", nil, &Problem{Code: CodeRunFolder, Where: dir, What: "no checkpoint can be trusted", Why: err.Error(), Fix: "start again in another folder", Err: err}
+	}
+	if err := found.Close(); err != nil {
+		return "", nil, noResume(found.Path, err)
+	}
+	return found.Path, warnings, nil
+}
+
+func noResume(path string, err error) error {
+	return &Problem{Code: CodeRunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
+}
+
+// passedOver raises an alarm for each damaged checkpoint.
+func passedOver(log *metrics.Log, step int64, warnings []string) {
+	for _, w := range warnings {
+		log.Emit(metrics.Alarm{Name: "damaged-checkpoint", Severity: metrics.Warning, Step: step, Sentence: w, Fix: "look after the disk; training continues from the checkpoint before it"})
+	}
+}
