@@ -191,7 +191,11 @@ func (r *BenchResult) String() string {
 		b.WriteByte('\n')
 	}
 	if r.busy() {
-		fmt.Fprintf(&b, "the machine is busy: %.1f processes want its %d cores, so all rates are too low\n", r.Load, r.Machine.Cores)
+		fmt.Fprintf(&b, "the machine is busy: %.1f processes want its %d cores, so all rates are too low", r.Load, r.Machine.Cores)
+		if r.Peer != "" && r.Machine.Threads > 1 {
+			b.WriteString(", and the peer's most, whose threads wait for each other: compare with --threads 1")
+		}
+		b.WriteByte('\n')
 	}
 	if r.NoPeer != "" {
 		fmt.Fprintf(&b, "no peer: %s\n", r.NoPeer)

@@ -147,10 +147,11 @@ func (t *talk) play(ctx context.Context, text string, show func(string)) error {
 		Show: show,
 		Tool: func(text string) { fmt.Fprintf(t.stdout, "\n  [tool] %s\n", legible(text)) },
 	})
+	if err != nil {
+		return err
+	}
 	fmt.Fprintln(t.stdout)
 	switch {
-	case err != nil:
-		return err
 	case ctx.Err() != nil:
 		fmt.Fprintln(t.stderr, "(stopped)")
 	default:
