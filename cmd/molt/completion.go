@@ -19,7 +19,7 @@ type completionCmd struct {
 
 // Help shows where the script goes.
 func (*completionCmd) Help() string {
-	return "  source <(molt completion bash)\n  molt completion zsh > \"${fpath[1]}/_molt\"\n  molt completion fish > ~/.config/fish/completions/molt.fish"
+	return "Examples:\n\n  source <(molt completion bash)\n  molt completion zsh > \"${fpath[1]}/_molt\"\n  molt completion fish > ~/.config/fish/completions/molt.fish"
 }
 
 func (c *completionCmd) Run(a *app) error {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,15 +55,6 @@ func (c *console) style(a *app) metrics.Style {
 	return style
 }
 
-func (a *app) printJSON(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("molt: %w", err)
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n", data)
-	return err
-}
-
 // next is a command that a user would type next.
 type next struct{ why, command string }
 
@@ -80,13 +70,12 @@ func (a *app) next(list ...next) {
 // printPlan shows every setting with its source, then what the run would do.
 func (a *app) printPlan(plan *run.Plan, settings []*run.Setting, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(struct {
+		return a.dataJSON(struct {
 			Settings map[string]sourced `json:"settings"`
 			Plan     *run.Plan          `json:"plan"`
 		}{sources(settings), plan})
 	}
-	fmt.Fprintf(a.stdout, "%s\n%s", run.WriteRecipe(settings), plan)
-	return nil
+	return a.data(run.WriteRecipe(settings) + "\n" + plan.String())
 }
 
 type sourced struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"molt/run"
 )
@@ -16,7 +15,7 @@ type evalCmd struct {
 
 // Help shows what kong cannot know.
 func (*evalCmd) Help() string {
-	return "  molt eval --model.model_name_or_path MODEL --eval.dataset held_out.jsonl --data.label_key answer --eval.temperature 0\n\n" +
+	return "Examples:\n\n  molt eval --model.model_name_or_path MODEL --eval.dataset held_out.jsonl --data.label_key answer --eval.temperature 0\n\n" +
 		"Settings are those of `molt rl`; nothing is written."
 }
 
@@ -42,8 +41,7 @@ func (c *evalCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if c.JSON {
-		return a.printJSON(result)
+		return a.dataJSON(result)
 	}
-	fmt.Fprintf(a.stdout, "%s", result)
-	return nil
+	return a.data(result.String())
 }

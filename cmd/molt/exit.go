@@ -38,11 +38,8 @@ func (a *app) report(err error) int {
 
 // flatten lists the joined errors one by one.
 func flatten(err error) []error {
-	var joined interface{ Unwrap() []error }
-	if e, ok := err.(interface{ Unwrap() []error }); ok {
-		joined = e
-	}
-	if joined == nil {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
 		return []error{err}
 	}
 	var list []error
@@ -55,18 +52,18 @@ func flatten(err error) []error {
 func (a *app) show(err error) {
 	var p *run.Problem
 	if !errors.As(err, &p) {
-		fmt.Fprintf(a.stderr, "error: %s\n", printable(err.Error()))
+		fmt.Fprintf(a.stderr, "error: %s\n", legible(err.Error()))
 		return
 	}
-	fmt.Fprintf(a.stderr, "error[%s]: %s\n", p.Code, printable(problemText(p)))
+	fmt.Fprintf(a.stderr, "error[%s]: %s\n", p.Code, legible(problemText(p)))
 	if p.Line != "" {
-		fmt.Fprintf(a.stderr, "  | %s\n", printable(p.Line))
+		fmt.Fprintf(a.stderr, "  | %s\n", legible(p.Line))
 		if p.Column > 0 {
 			fmt.Fprintf(a.stderr, "  | %s^\n", strings.Repeat(" ", p.Column-1))
 		}
 	}
 	if p.Fix != "" {
-		fmt.Fprintf(a.stderr, "  fix: %s\n", printable(p.Fix))
+		fmt.Fprintf(a.stderr, "  fix: %s\n", legible(p.Fix))
 	}
 }
 
@@ -75,16 +72,6 @@ func problemText(p *run.Problem) string {
 	q := *p
 	q.Fix = ""
 	return q.Error()
-}
-
-// printable replaces control characters, so that a hostile file cannot steer the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '�'
-		}
-		return r
-	}, s)
 }
 
 func exitFor(err error) int {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"molt/run"
 )
@@ -32,10 +31,9 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if c.JSON {
-			return a.printJSON(plan)
+			return a.dataJSON(plan)
 		}
-		fmt.Fprintf(a.stdout, "%s", plan)
-		return nil
+		return a.data(plan.String())
 	}
 	var result *run.QuickstartResult
 	err := c.watch(ctx, a, func(view run.View) (err error) {
@@ -46,15 +44,18 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if !c.JSON {
-		fmt.Fprintf(a.stdout, "%s", result)
+		if err := a.data(result.String()); err != nil {
+			return err
+		}
 	}
+	model := run.Quoted(result.Checkpoint)
 	a.next(
-		next{"chat with it", "molt generate " + result.Checkpoint},
-		next{"train on your own file", "molt sft --model.model_name_or_path " + result.Checkpoint + " --data.dataset FILE.jsonl --ckpt.path runs/mine"},
-		next{"look at a rollout", "molt show " + result.Run + " --rollout best"},
+		next{"chat with it", "molt generate " + model + " --agent shop"},
+		next{"train on your own file", "molt sft --model.model_name_or_path " + model + " --data.dataset FILE.jsonl --ckpt.path runs/mine"},
+		next{"look at a rollout", "molt show " + run.Quoted(result.Run) + " --rollout best"},
 	)
 	if c.JSON {
-		return a.printJSON(result)
+		return a.dataJSON(result)
 	}
 	return nil
 }

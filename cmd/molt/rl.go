@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"molt/run"
 )
@@ -16,9 +15,9 @@ type rlCmd struct {
 
 // Help shows what kong cannot know.
 func (*rlCmd) Help() string {
-	return "Settings are dotted flags, in a recipe or on the command line: --rollout.batch_size 16. `molt help settings` lists them.\n\n" +
-		"  molt rl --model.model_name_or_path MODEL --data.prompt_dataset prompts.jsonl --data.label_key answer --train.steps 20 --ckpt.path runs/one\n" +
-		"  molt rl recipe.yaml --train.seed 2 --dry-run"
+	return "Settings are dotted flags, in a recipe or on the command line: --rollout.batch_size 16. `molt help settings` lists them.\n\nExamples:\n\n" +
+		"  molt rl recipe.yaml --train.seed 2 --dry-run\n" +
+		"  molt rl --model.model_name_or_path MODEL --data.prompt_dataset prompts.jsonl --data.label_key answer --train.steps 20 --ckpt.path runs/one"
 }
 
 func (c *rlCmd) Run(ctx context.Context, a *app) error {
@@ -43,12 +42,14 @@ func (c *rlCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if c.JSON {
-		return a.printJSON(result)
+		return a.dataJSON(result)
 	}
-	fmt.Fprintf(a.stdout, "%s", result)
+	if err := a.data(result.String()); err != nil {
+		return err
+	}
 	a.next(
-		next{"look at the run", "molt show " + result.Run},
-		next{"talk to the model", "molt generate " + result.Checkpoint},
+		next{"look at the run", "molt show " + run.Quoted(result.Run)},
+		next{"talk to the model", "molt generate " + run.Quoted(result.Checkpoint)},
 		next{"open the report", result.Report},
 	)
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"molt/run"
 )
@@ -16,7 +15,7 @@ type sftCmd struct {
 
 // Help shows what kong cannot know.
 func (*sftCmd) Help() string {
-	return "Settings are dotted flags, in a recipe or on the command line. `molt help settings` lists them.\n\n" +
+	return "Settings are dotted flags, in a recipe or on the command line. `molt help settings.sft` lists them.\n\nExamples:\n\n" +
 		"  molt sft --model.model_name_or_path MODEL --data.dataset chats.jsonl --train.steps 200 --ckpt.path runs/sft\n\n" +
 		`A row of the data is {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}]}.`
 }
@@ -43,11 +42,13 @@ func (c *sftCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if c.JSON {
-		return a.printJSON(result)
+		return a.dataJSON(result)
 	}
-	fmt.Fprintf(a.stdout, "%s", result)
+	if err := a.data(result.String()); err != nil {
+		return err
+	}
 	a.next(
-		next{"talk to the model", "molt generate " + result.Checkpoint},
+		next{"talk to the model", "molt generate " + run.Quoted(result.Checkpoint)},
 		next{"open the report", result.Report},
 	)
 	return nil

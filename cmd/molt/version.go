@@ -14,7 +14,7 @@ type versionCmd struct {
 func (c *versionCmd) Run(a *app) error {
 	b := run.Build()
 	if c.JSON {
-		return a.printJSON(b)
+		return a.dataJSON(b)
 	}
 	fmt.Fprintf(a.stdout, "molt %s (%s, kernels %s)\n", b.Molt, b.Go, run.Kernels())
 	return nil
