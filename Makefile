@@ -6,6 +6,7 @@ export CGO_ENABLED := 0
 GO     ?= go
 OUT    ?= runs/quickstart
 ARGS   ?=
+PEER   ?=
 GOFMT   = $$($(GO) env GOROOT)/bin/gofmt
 LDFLAGS = -s -w
 SECONDS_EACH ?= 20
@@ -28,8 +29,9 @@ lint: ## formatting, vet, staticcheck (rules and reasons: staticcheck.conf)
 	$(GO) vet ./...
 	$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
 
-test: ## all tests
+test: ## all tests; the kernels once more as a compiler that fuses multiply-add sees them
 	$(GO) test ./...
+	GOAMD64=v3 $(GO) test ./numeric/kernel
 
 race: ## the rooms that run goroutines, under the race detector (needs a C compiler)
 	@if command -v $${CC:-cc} >/dev/null; then \
@@ -37,15 +39,15 @@ race: ## the rooms that run goroutines, under the race detector (needs a C compi
 	  CGO_ENABLED=1 $(GO) test -race -short ./agent/... ./chat/... ./engine/... ./gateway/... ./metrics/... ./rollout/... ./train/... ./run/...; \
 	else echo 'SKIPPED: race tests need a C compiler'; fi
 
-bench: build ## speed, as ratios where a peer is installed
-	./bin/molt bench gemm
-	./bin/molt bench generate
-	./bin/molt bench train
+bench: build ## speed, side by side with PyTorch where PEER=python3 (or a venv's python) has it
+	./bin/molt bench gemm $(if $(PEER),--peer $(PEER))
+	./bin/molt bench generate $(if $(PEER),--peer $(PEER))
+	./bin/molt bench train $(if $(PEER),--peer $(PEER))
 
 fuzz: ## every fuzz target for SECONDS_EACH seconds
 	@for pkg in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-	    echo "== $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(SECONDS_EACH)s $$pkg || exit 1; \
+	    echo "== $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(SECONDS_EACH)s -fuzzminimizetime 10x $$pkg || exit 1; \
 	  done; done
 
 golden: ## regenerate golden files with the independent oracles (needs Python; not part of check)
