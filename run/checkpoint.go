@@ -5,7 +5,12 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"molt/engine"
 	"molt/metrics"
@@ -52,7 +57,29 @@ func newestCheckpoint(f *Folder) (path string, warnings []string, err error) {
 	if err := found.Close(); err != nil {
 		return "", nil, noResume(found.Path, err)
 	}
-	return found.Path, warnings, nil
+	return found.Path, append(warnings, unreadable(found.Path, warnings)...), nil
+}
+
+// unreadable warns of checkpoints that come after path by name, but whose manifest does not say so any more: among
+// checkpoints they count as the oldest.
+func unreadable(path string, known []string) (warnings []string) {
+	parent := filepath.Dir(path)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return []string{fmt.Sprintf("checkpoints cannot be listed: %v", err)}
+	}
+	for _, e := range entries {
+		dir := filepath.Join(parent, e.Name())
+		if !strings.HasPrefix(e.Name(), "step-") || filepath.Ext(dir) != "" || dir <= path || slices.ContainsFunc(known, func(w string) bool { return strings.Contains(w, dir+":") }) {
+			continue
+		}
+		if saved, err := weights.OpenCheckpoint(dir); err != nil {
+			warnings = append(warnings, fmt.Sprintf("checkpoint passed over: %v", err))
+		} else {
+			saved.Close()
+		}
+	}
+	return warnings
 }
 
 func noResume(path string, err error) error {

@@ -76,7 +76,24 @@ func OpenFolder(path, command string, settings []*Setting, inputs map[string]str
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	return f, f.begin(command, settings, inputs)
+	if err := f.begin(command, settings, inputs); err != nil {
+		return f, err
+	}
+	return f, f.sweep()
+}
+
+// sweep removes what a killed writer left half done.
+func (f *Folder) sweep() error {
+	entries, err := os.ReadDir(f.Path)
+	for _, e := range entries {
+		if name := e.Name(); err == nil && strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".partial")) {
+			err = os.RemoveAll(f.File(name))
+		}
+	}
+	if err != nil {
+		return &Problem{Code: CodeResource, Where: f.Path, What: "cannot remove what an earlier attempt left", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+	}
+	return nil
 }
 
 // refuseStrangers refuses a folder that holds files and no run.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"strings"
@@ -30,9 +31,17 @@ func openEvents(f *Folder, seq, step int64, sinks []metrics.Sink, keep metrics.C
 		keeper, err = metrics.OpenKeeper(f.File(rolloutsFile), log, keep, history)
 	}
 	if err != nil {
-		return nil, nil, &Problem{Code: CodeResource, Where: path, What: "cannot write events", Why: reason(err), Fix: "make room or check the folder's permissions; the same command resumes", Err: err}
+		return nil, nil, noEvents(path, err)
 	}
 	return log, keeper, nil
+}
+
+// noEvents tells a file that cannot be opened from one that does not hold what it should.
+func noEvents(path string, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return &Problem{Code: CodeResource, Where: path, What: "cannot write events", Why: reason(err), Fix: "make room or check the folder's permissions; the same command resumes", Err: err}
+	}
+	return &Problem{Code: CodeRunFolder, Where: path, What: "the events of the run are damaged", Why: err.Error(), Fix: "mend the line, or delete the file to go on without what was measured; no weights depend on it", Err: err}
 }
 
 // started is the first event of an attempt.

@@ -1,0 +1,279 @@
+// Damage is found before it is used: the checkpoint before it takes over, with an alarm, and the result is the same.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"molt/metrics"
+	"molt/weights"
+)
+
+// damages are what can befall a checkpoint.
+var damages = map[string]func(t *testing.T, dir string){
+	"cut tensors":      func(t *testing.T, dir string) { cut(t, filepath.Join(dir, "tensors.safetensors"), 0.7) },
+	"empty tensors":    func(t *testing.T, dir string) { cut(t, filepath.Join(dir, "tensors.safetensors"), 0) },
+	"one bit":          func(t *testing.T, dir string) { flip(t, filepath.Join(dir, "tensors.safetensors"), 0.6) },
+	"one bit of state": func(t *testing.T, dir string) { flip(t, filepath.Join(dir, "state.json"), 0.5) },
+	"one bit of the manifest": func(t *testing.T, dir string) {
+		flip(t, filepath.Join(dir, "molt-manifest.json"), 0.5)
+	},
+	"no manifest":    func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "molt-manifest.json")) },
+	"empty manifest": func(t *testing.T, dir string) { cut(t, filepath.Join(dir, "molt-manifest.json"), 0) },
+	"no state":       func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "state.json")) },
+	"one file more":  func(t *testing.T, dir string) { write(t, dir, "extra.txt", "x") },
+	"empty folder": func(t *testing.T, dir string) {
+		for _, name := range []string{"molt-manifest.json", "state.json", "tensors.safetensors"} {
+			remove(t, filepath.Join(dir, name))
+		}
+	},
+	"another's tensors": func(t *testing.T, dir string) {
+		older, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "step-*", "tensors.safetensors"))
+		if err != nil || len(older) < 2 {
+			t.Fatalf("%d checkpoints, %v", len(older), err)
+		}
+		write(t, dir, "tensors.safetensors", string(read(t, older[0])))
+	},
+}
+
+func cut(t *testing.T, path string, share float64) {
+	t.Helper()
+	if err := os.Truncate(path, int64(share*float64(len(read(t, path))))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flip(t *testing.T, path string, place float64) {
+	t.Helper()
+	data := read(t, path)
+	data[int(place*float64(len(data)))] ^= 4
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkpointsOf lists the checkpoints of a run, the newest first.
+func checkpointsOf(t *testing.T, run string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(run, checkpointsDir, "step-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(found)
+	slices.Reverse(found)
+	return found
+}
+
+// half runs to the step and stops there, as an interrupted run does.
+func half(t *testing.T, c *Config, step string) {
+	t.Helper()
+	ctx, view := interruptAt(t, "rl step "+step+"/")
+	_, err := RL(ctx, c, Settings(c), view)
+	wantProblem(t, err, CodeInterrupted, "")
+}
+
+func TestDamagedCheckpointOfRL(t *testing.T) {
+	c := microRL(t)
+	c.Train.Mode = "one_step_ahead"
+	runRL(t, c)
+	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			again := *c
+			again.Ckpt.Path = t.TempDir()
+			half(t, &again, "3")
+			damage(t, checkpointsOf(t, again.Ckpt.Path)[0])
+			runRL(t, &again)
+			got := tracesOf(t, again.Ckpt.Path, bestDir, lastDir)
+			if n := len(got.Events); !slices.ContainsFunc(got.Events, isDamageAlarm) {
+				t.Errorf("no alarm among %d events", n)
+			}
+			got.Events = slices.DeleteFunc(got.Events, isDamageAlarm)
+			got.same(t, want)
+		})
+	}
+}
+
+func isDamageAlarm(e metrics.Event) bool {
+	a, ok := e.(metrics.Alarm)
+	return ok && a.Name == "damaged-checkpoint" && strings.Contains(a.Sentence, "step-")
+}
+
+func TestDamagedCheckpointOfSFT(t *testing.T) {
+	c := microSFT(t)
+	c.Train.Steps = 8
+	c.Eval.Dataset, c.Eval.Steps = c.Data.Dataset, 1
+	runSFT(t, c)
+	want := tracesOf(t, c.Ckpt.Path, finalDir)
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			again := *c
+			again.Ckpt.Path = t.TempDir()
+			ctx, view := interruptAt(t, "step 6: held-out")
+			_, err := SFT(ctx, &again, Settings(&again), view)
+			wantProblem(t, err, CodeInterrupted, "")
+			damage(t, checkpointsOf(t, again.Ckpt.Path)[0])
+			runSFT(t, &again)
+			got := tracesOf(t, again.Ckpt.Path, finalDir)
+			if !slices.ContainsFunc(got.Events, isDamageAlarm) {
+				t.Error("no alarm")
+			}
+			got.Events = slices.DeleteFunc(got.Events, isDamageAlarm)
+			got.same(t, want)
+		})
+	}
+}
+
+// TestEveryCheckpointDamaged: there is nothing to go on from, and starting over in silence would hide it.
+func TestEveryCheckpointDamaged(t *testing.T) {
+	c := microRL(t)
+	half(t, c, "3")
+	for _, dir := range checkpointsOf(t, c.Ckpt.Path) {
+		flip(t, filepath.Join(dir, "tensors.safetensors"), 0.9)
+	}
+	before := listing(t, c.Ckpt.Path)
+	_, err := RL(t.Context(), c, Settings(c), View{})
+	wantProblem(t, err, CodeRunFolder, "no checkpoint can be trusted")
+	if after := listing(t, c.Ckpt.Path); !slices.Equal(before, after) {
+		t.Errorf("the folder held %q, and now %q", before, after)
+	}
+}
+
+// listing names every file below dir.
+func listing(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestTwoValidCheckpointsAreKept: one that is damaged must leave another, whatever the budget says about numbers.
+func TestTwoValidCheckpointsAreKept(t *testing.T) {
+	c := microRL(t)
+	c.Ckpt.MaxNum, c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = 2, nil, 0, false
+	half(t, c, "3")
+	if found := checkpointsOf(t, c.Ckpt.Path); len(found) != 2 {
+		t.Fatalf("kept %q", found)
+	}
+	flip(t, filepath.Join(checkpointsOf(t, c.Ckpt.Path)[0], "state.json"), 0.3)
+	runRL(t, c)
+}
+
+// TestDamagedBestCheckpoint: the best weights are gone, and the last ones are not passed off as them.
+func TestDamagedBestCheckpoint(t *testing.T) {
+	c := microRL(t)
+	c.Actor.Adam.LR = 0 // every score is the first one, which stays the best
+	half(t, c, "3")
+	flip(t, filepath.Join(c.Ckpt.Path, checkpointsDir, "step-000000", "tensors.safetensors"), 0.5)
+	_, err := RL(t.Context(), c, Settings(c), View{})
+	wantProblem(t, err, CodeRunFolder, "the best checkpoint cannot be read")
+	if _, err := os.Stat(filepath.Join(c.Ckpt.Path, bestDir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("best: %v", err)
+	}
+	if e, _ := metrics.Last[metrics.RunEnded](eventsOf(t, c)); e.Outcome != "failed" {
+		t.Errorf("ended as %+v", e)
+	}
+}
+
+// TestDamagedEvents: what was measured cannot be read. Training could go on without, but only when the user says so.
+func TestDamagedEvents(t *testing.T) {
+	c := microRL(t)
+	half(t, c, "3")
+	events := filepath.Join(c.Ckpt.Path, eventsFile)
+	data := read(t, events)
+	data[len(data)/2] = 0
+	if err := os.WriteFile(events, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := RL(t.Context(), c, Settings(c), View{})
+	wantProblem(t, err, CodeRunFolder, "line ")
+	wantProblem(t, err, CodeRunFolder, "delete the file to go on without")
+	remove(t, events)
+	runRL(t, c)
+}
+
+// TestDamagedRollouts: they are for people to read, and no reason to fail.
+func TestDamagedRollouts(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, path string){
+		"gone": remove, "cut": func(t *testing.T, path string) { cut(t, path, 0.5) }, "one bit": func(t *testing.T, path string) { flip(t, path, 0.2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := microRL(t)
+			half(t, c, "3")
+			damage(t, filepath.Join(c.Ckpt.Path, rolloutsFile))
+			runRL(t, c)
+			if name == "one bit" { // a letter for another: no harm that a reader could see
+				return
+			}
+			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "kept-rollouts-damaged") {
+				t.Errorf("raised %q", names)
+			}
+		})
+	}
+}
+
+// TestStrayFilesOfAKilledWriter are swept when the run is resumed.
+func TestStrayFilesOfAKilledWriter(t *testing.T) {
+	c := microRL(t)
+	half(t, c, "2")
+	write(t, c.Ckpt.Path, ".report.html.123.tmp", "half a rep")
+	write(t, c.Ckpt.Path, ".run.json.9.tmp", "{")
+	partial := filepath.Join(c.Ckpt.Path, checkpointsDir, ".step-000003.partial")
+	if err := os.Mkdir(partial, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, partial, "tensors.safetensors", "half")
+	if err := os.Mkdir(filepath.Join(c.Ckpt.Path, ".best.partial"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	runRL(t, c)
+	for _, name := range listing(t, c.Ckpt.Path) {
+		if base := filepath.Base(name); strings.HasPrefix(base, ".") {
+			t.Errorf("%s was left behind", base)
+		}
+	}
+}
+
+// TestFinishedRunHoldsWhatItSays: the manifest of every exported folder fits its files.
+func TestFinishedRunHoldsWhatItSays(t *testing.T) {
+	c := microRL(t)
+	runRL(t, c)
+	for _, name := range []string{bestDir, lastDir} {
+		m, err := OpenModel(filepath.Join(c.Ckpt.Path, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Renderer == nil || m.Tok == nil {
+			t.Errorf("%s lost its texts", name)
+		}
+	}
+	s, warnings, err := weights.Latest(filepath.Join(c.Ckpt.Path, checkpointsDir))
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	s.Close()
+	if r, err := resultOf[RLResult](c.Ckpt.Path); err != nil || r.Steps != 4 {
+		t.Errorf("result %+v, %v", r, err)
+	}
+	_, err = RL(context.Background(), c, Settings(c), View{})
+	wantProblem(t, err, CodeRunFolder, "the run here is finished")
+}
