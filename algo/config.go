@@ -51,6 +51,13 @@ func (c Config) SkipsFlat() bool {
 	return flat && c.EntropyCoef == 0 && !(c.KL.Coef > 0 && c.KL.AsLoss)
 }
 
+// ReadsOld reports whether anything compares with LogpOld: the ratio, the correction, or a KL that the ratio weighs. Where
+// nothing does, a batch needs no scoring pass.
+func (c Config) ReadsOld() bool {
+	ratio := c.loss().ReadsOld && !c.proximal().Coupled
+	return ratio || !c.level().Off || c.klInLoss() && c.kl().ReadsOld
+}
+
 func (c Config) estimator() Estimator     { return row(Estimators, c.Advantage.Estimator) }
 func (c Config) loss() Loss               { return row(Losses, c.Loss.Name) }
 func (c Config) proximal() Proximal       { return row(Proximals, c.Loss.Proximal) }

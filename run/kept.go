@@ -122,11 +122,9 @@ func (r *rlRun) explain(k *metrics.RolloutKept, t *traj.Rollout, samples []*trai
 		for lane, of := range lanes {
 			scatter(lane, n, at, of(s))
 		}
-		if l := r.trainer.TokenLoss(s); l != nil {
-			known = true
-			for i, place := range at {
-				loss[place] = l[i]
-			}
+		known = known || s.Loss != nil
+		for i, l := range s.Loss {
+			loss[at[i]] = l
 		}
 	}
 	if known {

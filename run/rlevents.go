@@ -79,7 +79,7 @@ func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, dro
 func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *clock) metrics.StepDone {
 	e := metrics.StepDone{
 		Step: step, Version: int64(trained.Version), Groups: len(batch.Groups), Outcomes: map[string]int{},
-		Loss: trained.Loss.Loss, GradNorm: trained.GradNorm, Skipped: trained.Skipped > 0, LearningRate: trained.LR,
+		Loss: trained.Loss.Loss, GradNorm: trained.Steps.GradNorm, Skipped: trained.Steps.Skipped > 0, LearningRate: trained.Steps.LR,
 		Ratio:        &metrics.Divergence{K1: trained.Loss.MeanKL1(), K3: trained.Loss.MeanKL3(), Max: math.Log(max(trained.Loss.RatioMax, 1))},
 		Mismatch:     &metrics.Divergence{K1: trained.Mismatch.MeanKL1(), K3: trained.Mismatch.MeanKL3(), Max: trained.Mismatch.Worst},
 		ClipFraction: new(trained.Loss.Clipped()), ESS: new(trained.Mismatch.EffectiveShare()),
@@ -139,11 +139,11 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dro
 	raise := func(name, sentence, fix string) {
 		r.log.Emit(metrics.Alarm{Name: name, Severity: metrics.Warning, Step: step, Sentence: sentence, Fix: fix})
 	}
-	if trained.Updates == 0 && trained.Skipped == 0 {
+	if trained.Steps.Updates == 0 && trained.Steps.Skipped == 0 && !trained.Frozen {
 		raise("no-gradient", fmt.Sprintf("step %d: no token had a gradient, so the weights did not change", step), "if it stays so: the prompts are all solved, or all hopeless; look at the rewards")
 	}
-	if trained.Skipped > 0 {
-		raise("step-skipped", fmt.Sprintf("step %d: %d optimizer steps had a gradient norm that is no number and were skipped", step, trained.Skipped), "lower the learning rate")
+	if trained.Steps.Skipped > 0 {
+		raise("step-skipped", fmt.Sprintf("step %d: %d optimizer steps had a gradient norm that is no number and were skipped", step, trained.Steps.Skipped), "lower the learning rate")
 	}
 	if n := trained.Advantage.NonFinite + trained.Loss.NonFinite + trained.Mismatch.NonFinite + trained.Reference.NonFinite; n > 0 {
 		raise("non-finite-tokens", fmt.Sprintf("step %d: %d tokens had numbers that are not finite and were left out", step, n), "look at the rollouts of this step")

@@ -44,15 +44,17 @@ func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
 	if !r.saved.Resumed {
 		state.Train.KL = plan.algo.KL.Coef
 	}
-	r.trainer = train.New(r.trainConfig(plan), r.engines.learner, reference(r.engines), state.Train)
+	r.trainer = train.New(r.trainConfig(plan), r.engines.models(), state.Train)
 	return r.openDriver(plan, state)
 }
 
-func reference(e *engines) engine.Learner {
-	if e.reference == nil {
-		return nil
+// models are the learners that the run has.
+func (e *engines) models() train.Models {
+	m := train.Models{Policy: e.learner}
+	if e.reference != nil {
+		m.Reference = e.reference
 	}
-	return e.reference
+	return m
 }
 
 func (r *rlRun) openEngines(plan *rlPlan) (err error) {

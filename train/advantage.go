@@ -1,65 +1,66 @@
-// From rewards to one advantage for each action token.
+// From what rollouts are worth to one advantage for each action token, and to what the critic should have said.
 
 package train
 
-import (
-	"math"
+import "molt/algo"
 
-	"molt/algo"
-)
-
-// advantages clips (and in a control experiment shuffles) the rewards, one for each rollout, and gives every action token
-// its advantage.
-func (t *Trainer) advantages(b *batch) algo.AdvantageStats {
-	in := algo.Batch{}
-	segmentOf := map[*Sample]int{}
-	for i, r := range b.rollouts {
-		in.Reward = append(in.Reward, algo.ClipReward(r.reward, t.cfg.RewardLow, t.cfg.RewardHigh))
-		in.Group = append(in.Group, r.traj.Group)
-		for _, s := range r.samples {
-			segmentOf[s] = len(in.Rollout)
-			in.Rollout = append(in.Rollout, i)
-			in.Action = append(in.Action, s.Segment.Action)
-		}
+// advantages fills Advantage of every sample, and with a critic Return.
+func (t *Trainer) advantages(b *batch, res *Result) {
+	in := t.estimated(b, res)
+	perToken := make([][]float32, len(b.samples))
+	for k, s := range b.samples {
+		perToken[k] = make([]float32, len(s.Segment.Tokens))
 	}
-	if t.cfg.Shuffle != nil {
-		t.cfg.Shuffle(in.Reward)
-	}
-	if t.reference != nil && !t.cfg.KL.AsLoss {
-		in.KL = b.tokenKL(t.cfg.KL.Estimator)
-	}
-	perToken := make([][]float32, len(in.Action))
-	for k := range perToken {
-		perToken[k] = make([]float32, len(in.Action[k]))
-	}
-	stats := algo.Advantages(perToken, in, t.cfg.Advantage, t.state.KL)
-	for s, k := range segmentOf {
+	res.Advantage = algo.Advantages(perToken, in, t.cfg.Advantage, t.state.KL)
+	for k, s := range b.samples {
 		s.Advantage = algo.Gather(nil, perToken[k], s.Segment.Action)
-	}
-	return stats
-}
-
-// tokenKL is the KL to the reference of each token of each segment, for estimators that take it from the reward.
-func (b *batch) tokenKL(estimator string) [][]float32 {
-	var all [][]float32
-	for _, r := range b.rollouts {
-		for _, s := range r.samples {
-			kl := make([]float32, len(s.score))
-			algo.TokenKL(kl, s.LogpOld, s.LogpRef, estimator)
-			all = append(all, s.PerToken(kl))
+		if in.Return != nil {
+			s.Return = algo.Gather(nil, in.Return[k], s.Segment.Action)
+			res.Critic.Foresaw.Add(s.foresaw(t.cfg.Value))
 		}
 	}
-	return all
 }
 
-// Change is how far the step's first update moved the sample: the mean |LogpNew − LogpOld| of its action tokens, in nats.
-func (s *Sample) Change() float64 {
-	if s.LogpNew == nil || s.LogpOld == nil {
-		return 0
+// estimated is the batch as estimators read it. A lane that nothing reads stays nil.
+func (t *Trainer) estimated(b *batch, res *Result) algo.Batch {
+	var in algo.Batch
+	for _, r := range b.rollouts {
+		in.Reward = append(in.Reward, r.worth)
+		in.Group = append(in.Group, r.traj.Group)
+		if t.cfg.Advantage.Turns {
+			in.TurnReward = append(in.TurnReward, t.turnRewards(r))
+		}
 	}
-	var sum float64
-	for i := range s.LogpNew {
-		sum += math.Abs(float64(s.LogpNew[i]) - float64(s.LogpOld[i]))
+	for _, s := range b.samples {
+		in.Rollout = append(in.Rollout, s.of.index)
+		in.Action = append(in.Action, s.Segment.Action)
+		if t.cfg.Advantage.Turns {
+			in.Turn = append(in.Turn, s.turn())
+		}
+		if t.klInReward() {
+			in.KL = append(in.KL, s.PerToken(s.kl(t.cfg.KL.Estimator, res)))
+		}
+		if t.models.Critic != nil {
+			in.Value = append(in.Value, s.PerToken(s.ValueOld))
+			in.Return = append(in.Return, make([]float32, len(s.Segment.Tokens)))
+		}
 	}
-	return sum / float64(len(s.LogpNew))
+	return in
+}
+
+// turn is the turn that added each token of the segment [T].
+func (s *Sample) turn() []int32 {
+	turn := make([]int32, len(s.Segment.Node))
+	for i, node := range s.Segment.Node {
+		turn[i] = s.of.turn[node]
+	}
+	return turn
+}
+
+// kl is the KL to the reference of each action token [N], for estimators that take it from the reward.
+func (s *Sample) kl(estimator string, res *Result) []float32 {
+	kl := make([]float32, len(s.LogpOld))
+	algo.TokenKL(kl, s.LogpOld, s.LogpRef, estimator)
+	res.Reference.Add(algo.KLStats{Tokens: len(kl), Sum: sum(kl)})
+	return kl
 }

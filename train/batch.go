@@ -1,13 +1,11 @@
-// What a batch of groups looks like to the step: samples (one segment of one rollout each), mini-batches (one optimizer
-// step each), micro-batches (one forward pass each).
+// What a batch of groups looks like to the step: rollouts with one reward each, and samples, one for each of their
+// segments.
 
 package train
 
 import (
 	"fmt"
 
-	"molt/algo"
-	"molt/engine"
 	"molt/traj"
 )
 
@@ -16,32 +14,41 @@ type Sample struct {
 	Group   *traj.Group
 	Segment traj.Segment
 
-	Advantage []float32 // [N]
-	LogpGen   []float32 // [N] as the generator reported
-	LogpOld   []float32 // [N] at the start of the step; nil where it is LogpNew
-	LogpRef   []float32 // [N] under the reference; nil without one
-	LogpNew   []float32 // [N] when the token was first trained on in this batch; nil where nothing asked for a gradient
-	Weight    []float32 // [N] mismatch weight
-	Gradient  []float32 // [N] dL/dlogp of the last pass
+	Lag      []int32   // [N] versions by which the policy, at the start of the step, was ahead of the token's
+	LogpGen  []float32 // [N] as the generator reported
+	LogpOld  []float32 // [N] at the start of the step; nil where it is LogpNew
+	LogpRef  []float32 // [N] under the reference; nil without one
+	ValueOld []float32 // [N] of the critic at the start of the step; nil without one
 
-	denominator float64 // of its last optimizer step
-	score       []int32 // [N] where the action tokens are in Segment.Tokens
-	temp        []float32
-	exact       bool // sampled by the learner's own weights of the start of the step, on an exact generator
+	Advantage []float32 // [N]
+	Return    []float32 // [N] what the critic should have said; nil without one
+
+	LogpNew  []float32 // [N] when the token was first trained on in this batch; nil where nothing asked for a gradient
+	Weight   []float32 // [N] by mismatch and age, in the last pass
+	Gradient []float32 // [N] dL/dlogp of the last pass
+	Loss     []float32 // [N] its part in the loss of all optimizer steps; those of all samples add up to Result.Loss.Loss
+
+	of    *rollout
+	score []int32 // [N] where the action tokens are in Segment.Tokens
+	temp  []float32
+	exact bool // sampled by the policy's own weights of the start of the step, on an exact generator
 }
 
 // rollout is what advantages are computed from: one reward, however many segments.
 type rollout struct {
 	traj    *traj.Rollout
-	reward  float64
+	index   int // in the batch
 	samples []*Sample
+	actions int32   // action tokens, in all segments
+	turn    []int32 // [nodes] the turn that each node belongs to
+	turns   int
+	worth   float64 // the reward, shaped
 }
 
 type batch struct {
-	version  traj.Version // of the learner at the start of the step
-	groups   []*traj.Group
+	version  traj.Version // of the policy at the start of the step
 	rollouts []*rollout
-	samples  []*Sample
+	samples  []*Sample // those of all rollouts, in order
 }
 
 // newBatch lays out the graded rollouts of the groups that train.
@@ -51,7 +58,6 @@ func newBatch(groups []*traj.Group, version traj.Version, cfg Config) (*batch, e
 		if g.Filtered != "" {
 			continue
 		}
-		b.groups = append(b.groups, g)
 		for _, r := range g.Graded() {
 			if err := b.add(r, g, cfg); err != nil {
 				return nil, err
@@ -69,20 +75,22 @@ func (b *batch) add(r *traj.Rollout, g *traj.Group, cfg Config) error {
 	if err := traj.TrainedOnce(r, segments); err != nil {
 		return err
 	}
-	out := &rollout{traj: r, reward: r.Reward}
+	out := &rollout{traj: r, index: len(b.rollouts)}
+	out.turn, out.turns = turnsOf(r.Nodes)
 	for i := range segments {
-		s := newSample(g, segments[i], b.version, cfg.Exact)
-		if s == nil {
+		s := b.sample(g, segments[i], cfg.Exact)
+		if len(s.score) == 0 {
 			continue // a leaf that adds only observation
 		}
+		s.of = out
+		out.actions += int32(len(s.score))
 		out.samples = append(out.samples, s)
-		b.samples = append(b.samples, s)
 	}
-	b.rollouts = append(b.rollouts, out)
+	b.rollouts, b.samples = append(b.rollouts, out), append(b.samples, out.samples...)
 	return nil
 }
 
-func newSample(g *traj.Group, seg traj.Segment, version traj.Version, exact bool) *Sample {
+func (b *batch) sample(g *traj.Group, seg traj.Segment, exact bool) *Sample {
 	s := &Sample{Group: g, Segment: seg, exact: exact}
 	for t, action := range seg.Action {
 		if !action {
@@ -91,23 +99,10 @@ func newSample(g *traj.Group, seg traj.Segment, version traj.Version, exact bool
 		s.score = append(s.score, int32(t))
 		s.temp = append(s.temp, seg.Temp[t])
 		s.LogpGen = append(s.LogpGen, seg.LogpGen[t])
-		s.exact = s.exact && seg.Version[t] == version
-	}
-	if len(s.score) == 0 {
-		return nil
+		s.Lag = append(s.Lag, int32(b.version-seg.Version[t]))
+		s.exact = s.exact && seg.Version[t] == b.version
 	}
 	return s
-}
-
-// rewards describes the clipped rewards, one for each rollout.
-func (b *batch) rewards(cfg Config) algo.RewardStats {
-	var reward []float64
-	var group []int64
-	for _, r := range b.rollouts {
-		reward = append(reward, algo.ClipReward(r.reward, cfg.RewardLow, cfg.RewardHigh))
-		group = append(group, r.traj.Group)
-	}
-	return algo.Rewards(reward, group)
 }
 
 func (s *Sample) hasAdvantage() bool {
@@ -117,91 +112,4 @@ func (s *Sample) hasAdvantage() bool {
 		}
 	}
 	return false
-}
-
-// miniBatches splits the batch into runs of size rollouts, the last one perhaps smaller; 0 makes one of all. A rollout's
-// segments stay together and nothing is dropped to make counts divide.
-func (b *batch) miniBatches(size int) [][]*Sample {
-	if size == 0 {
-		size = len(b.rollouts)
-	}
-	var minis [][]*Sample
-	for i, r := range b.rollouts {
-		if i%size == 0 {
-			minis = append(minis, nil)
-		}
-		last := len(minis) - 1
-		minis[last] = append(minis[last], r.samples...)
-	}
-	return minis
-}
-
-// actions counts the samples' action tokens.
-func actions(samples []*Sample) int {
-	n := 0
-	for _, s := range samples {
-		n += len(s.score)
-	}
-	return n
-}
-
-// micro is one forward pass over some samples.
-type micro struct {
-	batch   engine.Batch
-	samples []*Sample
-	starts  []int32 // [len(samples)+1] sample i's action tokens are lanes starts[i]:starts[i+1] of the pass
-}
-
-// pack puts whole samples into as few passes of at most maxTokens as first fit finds.
-func pack(samples []*Sample, maxTokens int) []micro {
-	lengths := make([]int, len(samples))
-	for i, s := range samples {
-		lengths[i] = len(s.Segment.Tokens)
-	}
-	var micros []micro
-	for _, bin := range algo.Pack(lengths, maxTokens) {
-		m := micro{starts: []int32{0}, batch: engine.Batch{Starts: []int32{0}}}
-		for _, i := range bin {
-			m.append(samples[i])
-		}
-		micros = append(micros, m)
-	}
-	return micros
-}
-
-func (m *micro) append(s *Sample) {
-	at := int32(len(m.batch.Tokens))
-	for _, t := range s.score {
-		m.batch.Score = append(m.batch.Score, at+t)
-	}
-	m.batch.Tokens = append(m.batch.Tokens, s.Segment.Tokens...)
-	m.batch.Temperature = append(m.batch.Temperature, s.temp...)
-	m.batch.Starts = append(m.batch.Starts, int32(len(m.batch.Tokens)))
-	m.samples = append(m.samples, s)
-	m.starts = append(m.starts, int32(len(m.batch.Score)))
-}
-
-// tokens gathers what the losses read for the pass's action tokens.
-func (m *micro) tokens(logpNew []float32) algo.Tokens {
-	in := algo.Tokens{LogpNew: logpNew, Starts: m.starts}
-	for _, s := range m.samples {
-		in.Advantage = append(in.Advantage, s.Advantage...)
-		in.LogpGen = append(in.LogpGen, s.LogpGen...)
-		in.LogpOld = append(in.LogpOld, s.LogpOld...)
-		in.LogpRef = append(in.LogpRef, s.LogpRef...)
-	}
-	return in
-}
-
-// record keeps in each sample what its pass found.
-func (m *micro) record(in algo.Tokens, dLogp []float32, denominator float64) {
-	for i, s := range m.samples {
-		lo, hi := m.starts[i], m.starts[i+1]
-		if s.LogpNew == nil {
-			s.LogpNew = append(s.LogpNew, in.LogpNew[lo:hi]...)
-		}
-		s.Weight = append(s.Weight[:0], in.Weight[lo:hi]...)
-		s.Gradient = append(s.Gradient[:0], dLogp[lo:hi]...)
-		s.denominator = denominator
-	}
 }

@@ -1,8 +1,8 @@
 // Package train turns rollouts, or conversations, into optimizer steps.
 //
 //	does            one batch of RL (step.go), one batch of supervised fine-tuning (sft.go)
-//	takes           groups of rollouts, or token sequences with masks; an engine.Learner
-//	gives           new weights inside the learner, and the numbers of every trained token
+//	takes           groups of rollouts, or token sequences with masks; the policy, a reference and a critic as engine.Learners
+//	gives           new weights inside the learners, and the numbers of every trained token
 //	must not know   where rollouts come from, text, files, checkpoints, which engine it drives
 //	start reading   step.go: it reads like the pseudo-code of the paper
 package train

@@ -1,23 +1,8 @@
-// What each token did to the loss, for people who look at a rollout.
+// What each token did, for people who look at a rollout.
 
 package train
 
-import "molt/algo"
-
-// TokenLoss gives the policy loss of each action token of a sample over the step's denominator, so that the numbers of
-// all samples of a step add up to the step's loss. It is nil where nothing asked for a gradient.
-func (t *Trainer) TokenLoss(s *Sample) []float32 {
-	if s.LogpNew == nil {
-		return nil
-	}
-	losses := make([]float64, len(s.LogpNew))
-	algo.TokenLosses(losses, algo.Tokens{LogpNew: s.LogpNew, LogpOld: s.LogpOld, Advantage: s.Advantage, Weight: s.Weight}, t.cfg.Loss)
-	share := make([]float32, len(losses))
-	for i, l := range losses {
-		share[i] = float32(l / s.denominator)
-	}
-	return share
-}
+import "math"
 
 // PerToken puts one number for each action token at its place in the segment [T], 0 elsewhere; nil stays nil.
 func (s *Sample) PerToken(values []float32) []float32 {
@@ -37,4 +22,16 @@ func (s *Sample) Old() []float32 {
 		return s.LogpNew
 	}
 	return s.LogpOld
+}
+
+// Change is how far the step's first update moved the sample: the mean |LogpNew − LogpOld| of its action tokens, in nats.
+func (s *Sample) Change() float64 {
+	if s.LogpNew == nil || s.LogpOld == nil {
+		return 0
+	}
+	var sum float64
+	for i := range s.LogpNew {
+		sum += math.Abs(float64(s.LogpNew[i]) - float64(s.LogpOld[i]))
+	}
+	return sum / float64(len(s.LogpNew))
 }

@@ -1,4 +1,4 @@
-// Log-probs that the loss compares with: at the start of the step, and under the reference.
+// What the step compares with: log-probs at its start and under the reference, and the critic's values.
 
 package train
 
@@ -12,45 +12,76 @@ import (
 	"molt/traj"
 )
 
-// scoreOld fills LogpOld, the log-probs under the learner's weights at the start of the step. It costs a pass only where
-// it must: when the batch makes a single optimizer step they are the log-probs of that step's own pass (LogpOld stays
-// nil), and on an exact generator they are what the generator reported.
+// score fills what the step compares with, before any weight moves.
+func (t *Trainer) score(ctx context.Context, b *batch) error {
+	if err := t.scoreOld(ctx, b); err != nil {
+		return fmt.Errorf("train: log-probs at the start of the step: %w", err)
+	}
+	if err := t.scoreReference(ctx, b); err != nil {
+		return fmt.Errorf("train: reference log-probs: %w", err)
+	}
+	if err := t.scoreValues(ctx, b); err != nil {
+		return fmt.Errorf("train: the critic's values: %w", err)
+	}
+	return nil
+}
+
+// scoreOld fills LogpOld, the log-probs under the policy's weights at the start of the step. It costs a pass only where
+// it must: on an exact generator they are what the generator reported, and where nothing reads them, or the batch makes a
+// single optimizer step, LogpOld stays nil and that step's own pass has them.
 func (t *Trainer) scoreOld(ctx context.Context, b *batch) error {
-	needed := t.reference != nil && !t.cfg.KL.AsLoss // the reward reads them
-	if !needed && t.cfg.MaxEpochs == 1 && len(b.miniBatches(t.cfg.BatchSize)) == 1 {
+	if !t.klInReward() && (t.frozen() || t.cfg.MaxEpochs == 1 && len(b.miniBatches(t.cfg.BatchSize)) == 1) {
 		return nil
 	}
 	var unknown []*Sample
 	for _, s := range b.samples {
-		if s.exact {
-			s.LogpOld = s.LogpGen
-		} else {
+		if !s.exact {
 			unknown = append(unknown, s)
 		}
 	}
-	return t.score(ctx, t.learner, unknown, func(s *Sample, logp []float32) { s.LogpOld = logp })
-}
-
-// scoreReference fills LogpRef where KL is wanted.
-func (t *Trainer) scoreReference(ctx context.Context, b *batch) error {
-	if t.reference == nil {
+	if len(unknown) > 0 && !t.klInReward() && !t.cfg.ReadsOld() {
 		return nil
 	}
-	return t.score(ctx, t.reference, b.samples, func(s *Sample, logp []float32) { s.LogpRef = logp })
+	for _, s := range b.samples {
+		if s.exact {
+			s.LogpOld = s.LogpGen
+		}
+	}
+	return t.pass(ctx, t.models.Policy, unknown, engine.Want{}, func(s *Sample) *[]float32 { return &s.LogpOld })
 }
 
-// score runs the samples through a learner without keeping the pass.
-func (t *Trainer) score(ctx context.Context, l engine.Learner, samples []*Sample, give func(*Sample, []float32)) error {
+// scoreReference fills LogpRef where the KL is read.
+func (t *Trainer) scoreReference(ctx context.Context, b *batch) error {
+	if !t.klInReward() && (!t.klInLoss() || t.frozen()) {
+		return nil
+	}
+	return t.pass(ctx, t.models.Reference, b.samples, engine.Want{}, func(s *Sample) *[]float32 { return &s.LogpRef })
+}
+
+// scoreValues fills ValueOld where there is a critic.
+func (t *Trainer) scoreValues(ctx context.Context, b *batch) error {
+	if t.models.Critic == nil {
+		return nil
+	}
+	return t.pass(ctx, t.models.Critic, b.samples, engine.Want{Value: true}, func(s *Sample) *[]float32 { return &s.ValueOld })
+}
+
+// pass runs the samples through a learner without keeping the graph, and fills a lane with the values if they are wanted,
+// with the log-probs otherwise.
+func (t *Trainer) pass(ctx context.Context, l engine.Learner, samples []*Sample, want engine.Want, lane func(*Sample) *[]float32) error {
 	for _, m := range pack(samples, t.cfg.MicroTokens) {
-		pass, err := l.Forward(ctx, m.batch, engine.Want{})
+		pass, err := l.Forward(ctx, m.batch, want)
 		if err != nil {
 			return err
 		}
-		logp := append([]float32(nil), pass.Logp()...)
-		pass.Release()
-		for i, s := range m.samples {
-			give(s, logp[m.starts[i]:m.starts[i+1]])
+		from := pass.Logp()
+		if want.Value {
+			from = pass.Value()
 		}
+		for i, s := range m.samples {
+			*lane(s) = append([]float32(nil), from[m.starts[i]:m.starts[i+1]]...)
+		}
+		pass.Release()
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func TestFanOut(t *testing.T) {
 	groups := batchOf(t, []float64{1, 0.5})
 	a := groups[0].Rollouts[0]
 	a.Nodes = append(a.Nodes, turn(-1, []int32{1, 3}, tokens(t, []int32{1, 3}, 9)))
-	res, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups)
+	res, err := New(config(), Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), groups)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func tokens(t *testing.T, prompt []int32, group int64) []engine.Token {
 func TestStepRaisesWhatWasRewarded(t *testing.T) {
 	groups := batchOf(t, []float64{1, 0})
 	learner := enginetest.NewToy(toy)
-	trainer := New(config(), learner, nil, State{})
+	trainer := New(config(), Models{Policy: learner}, State{})
 	res, err := trainer.Step(context.Background(), groups)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestCuttingChangesNothing(t *testing.T) {
 		cfg := config()
 		cfg.MicroTokens = micro
 		learner := enginetest.NewToy(toy)
-		if _, err := New(cfg, learner, nil, State{}).Step(context.Background(), batchOf(t, []float64{1, 0, 0}, []float64{0, 1, 1})); err != nil {
+		if _, err := New(cfg, Models{Policy: learner}, State{}).Step(context.Background(), batchOf(t, []float64{1, 0, 0}, []float64{0, 1, 1})); err != nil {
 			t.Fatal(err)
 		}
 		w, err := learner.Weights(context.Background())
@@ -161,13 +161,13 @@ func TestCuttingChangesNothing(t *testing.T) {
 func TestMiniBatches(t *testing.T) {
 	cfg := config()
 	cfg.BatchSize, cfg.MaxEpochs = 2, 2
-	trainer := New(cfg, enginetest.NewToy(toy), nil, State{})
+	trainer := New(cfg, Models{Policy: enginetest.NewToy(toy)}, State{})
 	res, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 0, 0.5, 0.2, 0.3}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Updates != 6 || trainer.State().Version != 6 {
-		t.Errorf("%d updates, version %d; want 3 mini-batches twice", res.Updates, trainer.State().Version)
+	if res.Steps.Updates != 6 || trainer.State().Version != 6 {
+		t.Errorf("%d updates, version %d; want 3 mini-batches twice", res.Steps.Updates, trainer.State().Version)
 	}
 	for _, s := range res.Samples {
 		for i := range s.LogpOld {
@@ -195,7 +195,7 @@ func TestStaleTokensAreScored(t *testing.T) {
 			r.Nodes[0].LogpGen[i] -= 0.1 // an older policy gave them less
 		}
 	}
-	res, err := New(cfg, learner, nil, State{Version: 1}).Step(context.Background(), groups)
+	res, err := New(cfg, Models{Policy: learner}, State{Version: 1}).Step(context.Background(), groups)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestDisagreeingEnginesStopTheRun(t *testing.T) {
 	groups := batchOf(t, []float64{1, 0})
 	logp := &groups[0].Rollouts[1].Nodes[0].LogpGen[2]
 	*logp = math.Nextafter32(*logp, -1)
-	_, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups)
+	_, err := New(config(), Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), groups)
 	if err == nil || !strings.Contains(err.Error(), "group 0 sample 1 action token 2") || !strings.Contains(err.Error(), "do not serve the same policy") {
 		t.Errorf("got %v; want the token named", err)
 	}
@@ -217,19 +217,19 @@ func TestDisagreeingEnginesStopTheRun(t *testing.T) {
 // TestFlatGroupsAskForNothing: equal rewards give no gradient, so no step is taken and the weights stay.
 func TestFlatGroupsAskForNothing(t *testing.T) {
 	learner := enginetest.NewToy(toy)
-	trainer := New(config(), learner, nil, State{})
+	trainer := New(config(), Models{Policy: learner}, State{})
 	res, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 1}, []float64{0, 0}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Idle != 1 || res.Updates != 0 || res.Version != 0 {
-		t.Errorf("idle %d, updates %d, version %d; want nothing to happen", res.Idle, res.Updates, res.Version)
+	if res.Idle != 1 || res.Steps.Updates != 0 || res.Version != 0 {
+		t.Errorf("idle %d, updates %d, version %d; want nothing to happen", res.Idle, res.Steps.Updates, res.Version)
 	}
 }
 
 // TestFlatGroupsStayInTheDenominator: a flat group beside another one halves the other's gradient.
 func TestFlatGroupsStayInTheDenominator(t *testing.T) {
-	res, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), batchOf(t, []float64{1, 0}, []float64{1, 1}))
+	res, err := New(config(), Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), batchOf(t, []float64{1, 0}, []float64{1, 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestFailedRolloutsDoNotTrain(t *testing.T) {
 	groups := batchOf(t, []float64{1, 0, 0})
 	failed := groups[0].Rollouts[2]
 	failed.Outcome, failed.Reward, failed.Score = traj.Infrastructure, 0, 0
-	res, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups)
+	res, err := New(config(), Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), groups)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestFailedRolloutsDoNotTrain(t *testing.T) {
 	for _, r := range groups[0].Rollouts {
 		r.Outcome = traj.Timeout
 	}
-	if _, err := New(config(), enginetest.NewToy(toy), nil, State{}).Step(context.Background(), groups); err == nil {
+	if _, err := New(config(), Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), groups); err == nil {
 		t.Error("a batch without a graded rollout trained")
 	}
 }
@@ -261,14 +261,14 @@ func TestFailedRolloutsDoNotTrain(t *testing.T) {
 func TestTokenLossAddsUp(t *testing.T) {
 	cfg := config()
 	cfg.BatchSize = 4
-	trainer := New(cfg, enginetest.NewToy(toy), nil, State{})
+	trainer := New(cfg, Models{Policy: enginetest.NewToy(toy)}, State{})
 	res, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 0.25, 0, 0.1}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var total float64
 	for _, s := range res.Samples {
-		total += sum(trainer.TokenLoss(s))
+		total += sum(s.Loss)
 	}
 	if math.Abs(total-res.Loss.Loss) > 1e-6 {
 		t.Errorf("token losses sum to %v; the step's loss is %v", total, res.Loss.Loss)
@@ -279,7 +279,7 @@ func TestTokenLossAddsUp(t *testing.T) {
 func TestReferenceHoldsBack(t *testing.T) {
 	cfg := config()
 	cfg.KL = algo.KLConfig{Estimator: "k2", Coef: 10, AsLoss: true, Horizon: 100, Target: 0.01}
-	trainer := New(cfg, enginetest.NewToy(toy), enginetest.NewToy(toy), State{KL: 10})
+	trainer := New(cfg, Models{Policy: enginetest.NewToy(toy), Reference: enginetest.NewToy(toy)}, State{KL: 10})
 	first, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 0}))
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestReferenceHoldsBack(t *testing.T) {
 func TestShuffleDealsRewardsAnew(t *testing.T) {
 	cfg := config()
 	cfg.Shuffle = func(r []float64) { r[0], r[1] = r[1], r[0] }
-	res, err := New(cfg, enginetest.NewToy(toy), nil, State{}).Step(context.Background(), batchOf(t, []float64{1, 0}))
+	res, err := New(cfg, Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), batchOf(t, []float64{1, 0}))
 	if err != nil {
 		t.Fatal(err)
 	}
