@@ -19,8 +19,3 @@ func EntropyLoss(dEntropy []float32, in Tokens, coef, denominator float64) float
 	}
 	return sum
 }
-
-// EntropyBonus is EntropyLoss where every token weighs the same.
-func EntropyBonus(dEntropy, entropy []float32, coef, denominator float64) float64 {
-	return EntropyLoss(dEntropy, Tokens{Entropy: entropy}, coef, denominator)
-}

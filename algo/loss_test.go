@@ -244,19 +244,19 @@ func TestPolicyLossRefusesMistakes(t *testing.T) {
 		"denominator 0":     func() { PolicyLoss(one, Tokens{LogpNew: one, Advantage: one}, clip20, 0) },
 		"denominator NaN":   func() { PolicyLoss(one, Tokens{LogpNew: one, Advantage: one}, clip20, math.NaN()) },
 		"unknown loss":      func() { PolicyLoss(one, Tokens{LogpNew: one, Advantage: one}, LossConfig{Name: "pp"}, 1) },
-		"entropy lengths":   func() { EntropyBonus(one, nil, 1, 1) },
-		"entropy over zero": func() { EntropyBonus(one, one, 1, 0) },
+		"entropy lengths":   func() { EntropyLoss(one, Tokens{}, 1, 1) },
+		"entropy over zero": func() { EntropyLoss(one, Tokens{Entropy: one}, 1, 0) },
 	} {
 		mustPanic(t, name, f)
 	}
 }
 
-func TestEntropyBonus(t *testing.T) {
+func TestEntropyLoss(t *testing.T) {
 	d := []float32{1, 0, 0}
-	sum := EntropyBonus(d, []float32{2, 3, nan}, .5, 10)
+	sum := EntropyLoss(d, Tokens{Entropy: []float32{2, 3, nan}}, .5, 10)
 	near(t, "gradient", d, 1-.05, -.05, 0)
 	nearly(t, "sum", sum, 5)
-	equal(t, "of nothing", EntropyBonus(nil, nil, 1, 0), 0)
+	equal(t, "of nothing", EntropyLoss(nil, Tokens{}, 1, 0), 0)
 }
 
 func TestGatherLeavesObservationsOut(t *testing.T) {

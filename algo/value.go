@@ -90,6 +90,9 @@ func (s *ValueStats) Add(o ValueStats) {
 	s.errors2 += o.errors2
 }
 
+// Clipped is the fraction of tokens whose value moved by more than Clip.
+func (s ValueStats) Clipped() float64 { return share(float64(s.Moved), s.Tokens) }
+
 // Mean is the loss per token.
 func (s ValueStats) Mean() float64 { return share(s.Sum, s.Tokens-s.NonFinite) }
 

@@ -25,6 +25,7 @@ func TestValueLoss(t *testing.T) {
 		s := ValueLoss(d, in, ValueConfig{Clip: c.clip, Coef: 2}, 4)
 		near(t, c.name+": gradient", d, 2*c.slope/4)
 		near(t, c.name+": loss", []float64{s.Loss, s.Mean()}, 2*c.loss/4, c.loss)
+		nearly(t, c.name+": clipped", s.Clipped(), float64(c.moved))
 		equal(t, c.name+": moved, finite", [2]int{s.Moved, s.Tokens - s.NonFinite}, [2]int{c.moved, c.finite})
 	}
 }
