@@ -1,0 +1,112 @@
+package optim
+
+import (
+	"math"
+
+	"molt/numeric/kernel"
+)
+
+// Optimizer holds the state of parameters under training. One goroutine drives it. Threads change no bit: elements step
+// independently, sums add up pieces of kernel.SumChunk elements in order, and matrix products share out their outputs.
+type Optimizer struct {
+	Steps int // taken; with State, all that a step depends on
+
+	config   Config
+	elements []piece  // what AdamW steps
+	matrices []matrix // what Muon steps
+	grads    [][]float32
+	squares  []float64 // of the pieces of grads
+	state    []Tensor
+	scratch  scratch
+	arena    *kernel.Arena
+}
+
+// Tensor is a named part of the state.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+// New makes an optimizer with empty moments, off the Go heap. It keeps the slices of params. Free releases the moments.
+func New(params []Param, c Config) (*Optimizer, error) {
+	if err := c.Validate(params); err != nil {
+		return nil, err
+	}
+	rules, _ := c.rules(params)
+	o := &Optimizer{config: c, arena: kernel.NewArena(floats(params, rules))}
+	for i, p := range params {
+		switch rules[i].method {
+		case frozen:
+			continue
+		case adamw:
+			o.addElements(p, rules[i])
+		case muon:
+			o.addMatrix(p, rules[i])
+		}
+		for lo := 0; lo < len(p.Grad); lo += kernel.SumChunk {
+			o.grads = append(o.grads, p.Grad[lo:min(lo+kernel.SumChunk, len(p.Grad))])
+		}
+	}
+	o.squares = make([]float64, len(o.grads))
+	o.scratch = newScratch(roomFor(params, rules), o.arena)
+	return o, nil
+}
+
+// moment allocates a part of the state, in the parameter's shape.
+func (o *Optimizer) moment(kind string, p Param) []float32 {
+	m := o.arena.Zeros(p.size())
+	o.state = append(o.state, Tensor{kind + p.Name, p.Shape, m})
+	return m
+}
+
+// State lists the moments, named adam.m., adam.v. or muon.m. before the parameter's name. Who writes them, and Steps,
+// continues from there.
+func (o *Optimizer) State() []Tensor { return o.state }
+
+// Free releases the moments; o must not be used afterwards.
+func (o *Optimizer) Free() { o.arena.Free() }
+
+// Bytes is the memory that New takes for these parameters, whose Data and Grad may be nil.
+func Bytes(params []Param, c Config) int64 {
+	rules, _ := c.rules(params)
+	return 4 * int64(floats(params, rules))
+}
+
+func floats(params []Param, rules []rule) int {
+	sum := roomFor(params, rules).floats()
+	for i, p := range params {
+		sum += moments[rules[i].method] * pad(p.size())
+	}
+	return sum
+}
+
+// moments is the number of moments of a parameter.
+var moments = map[method]int{frozen: 0, adamw: 2, muon: 1}
+
+// pad is what the arena takes for n floats.
+func pad(n int) int { return (n + kernel.Lanes - 1) / kernel.Lanes * kernel.Lanes }
+
+// Norm is the norm of all gradients together, those of frozen parameters left out.
+func (o *Optimizer) Norm(pool *kernel.Pool) float64 {
+	pool.Run(len(o.grads), (*squaring)(o))
+	var sum float64
+	for _, s := range o.squares {
+		sum += s
+	}
+	return math.Sqrt(sum)
+}
+
+// squaring is Norm as a task over pieces of gradients.
+type squaring Optimizer
+
+func (t *squaring) Do(item, _ int) { t.squares[item] = kernel.SumSquares(t.grads[item]) }
+
+// Step updates the parameters at learning rate lr, along their gradients times scale.
+func (o *Optimizer) Step(pool *kernel.Pool, lr, scale float64) {
+	o.Steps++
+	o.stepElements(pool, lr, scale)
+	for i := range o.matrices {
+		o.stepMatrix(pool, &o.matrices[i], lr, scale)
+	}
+}

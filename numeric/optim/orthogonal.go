@@ -1,0 +1,117 @@
+package optim
+
+import (
+	"math"
+
+	"molt/numeric/kernel"
+)
+
+// The iteration x <- a x + (b G + c G²) x with G = x xᵀ maps each singular value s of x to a s + b s³ + c s⁵. These
+// coefficients (Jordan 2024) climb steeply at 0 and never settle: five rounds take singular values from 0.005 to 1 of the
+// Frobenius norm into 0.68 to 1.16, which trains as well as all ones. The original, through Dion, has coefficients of its
+// own for each round, which end closer to 1; these are the ones that PyTorch's Muon can check.
+const (
+	schulzA, schulzB, schulzC = 3.4445, -4.7750, 2.0315
+	schulzRounds              = 5
+	schulzEps                 = 1e-7 // least norm to divide by: a gradient of 0 steps nowhere
+)
+
+// scratch is the memory of one matrix on its way to an orthogonal one.
+type scratch struct {
+	x, next      []float32 // [rows, cols]
+	gram, square []float32 // [r, r], r the smaller of rows and cols
+	packed       []float32 // xᵀ as an operand, where rows < cols
+	squares      []float64 // of pieces of x
+}
+
+// room is how large the scratch must be, in floats.
+type room struct{ matrix, gram, packed int }
+
+func (r room) floats() int { return 2*pad(r.matrix) + 2*pad(r.gram) + pad(r.packed) }
+
+func roomFor(params []Param, rules []rule) (r room) {
+	for i, p := range params {
+		if rules[i].method != muon {
+			continue
+		}
+		rows, cols := p.Shape[0], p.Shape[1]
+		small := min(rows, cols)
+		r.matrix, r.gram = max(r.matrix, rows*cols), max(r.gram, small*small)
+		if rows < cols {
+			r.packed = max(r.packed, kernel.PackedLen(cols, rows))
+		}
+	}
+	return r
+}
+
+func newScratch(r room, arena *kernel.Arena) scratch {
+	return scratch{
+		x: arena.Floats(r.matrix), next: arena.Floats(r.matrix),
+		gram: arena.Floats(r.gram), square: arena.Floats(r.gram), packed: arena.Floats(r.packed),
+		squares: make([]float64, (r.matrix+kernel.SumChunk-1)/kernel.SumChunk),
+	}
+}
+
+// orthogonal gives the matrix nearest to s.x whose singular values are all about 1. It lives in s until the next call.
+func (s *scratch) orthogonal(pool *kernel.Pool, rows, cols int) []float32 {
+	x, next := s.x[:rows*cols], s.next[:rows*cols]
+	s.normalize(pool, x)
+	for range schulzRounds {
+		s.round(pool, next, x, rows, cols)
+		x, next = next, x
+	}
+	return x
+}
+
+// normalize scales x to Frobenius norm 1, so that no singular value exceeds 1.
+func (s *scratch) normalize(pool *kernel.Pool, x []float32) {
+	each(pool, len(x), func(lo, hi int) { s.squares[lo/kernel.SumChunk] = kernel.SumSquares(x[lo:hi]) })
+	var sum float64
+	for lo := 0; lo < len(x); lo += kernel.SumChunk {
+		sum += s.squares[lo/kernel.SumChunk]
+	}
+	unit := float32(1 / max(math.Sqrt(sum), schulzEps))
+	each(pool, len(x), func(lo, hi int) { kernel.Scale(x[lo:hi], unit) })
+}
+
+// round writes a x + (b G + c G²) x to next, or unless rows < cols a x + x (b G + c G²) with G = xᵀ x: the same matrix.
+func (s *scratch) round(pool *kernel.Pool, next, x []float32, rows, cols int) {
+	r := min(rows, cols)
+	gram, square := s.gram[:r*r], s.square[:r*r]
+	tall := rows >= cols
+	if tall {
+		pool.Gemm(gram, r, x, 1, cols, kernel.RowMajor(x, cols), r, r, rows, false)
+	} else {
+		pack(pool, s.packed, x, rows, cols)
+		pool.Gemm(gram, r, x, cols, 1, kernel.Packed(s.packed, cols), r, r, cols, false)
+	}
+	pool.Gemm(square, r, gram, r, 1, kernel.RowMajor(gram, r), r, r, r, false)
+	each(pool, r*r, func(lo, hi int) {
+		kernel.Scale(square[lo:hi], schulzC)
+		kernel.Axpy(square[lo:hi], schulzB, gram[lo:hi])
+	})
+	each(pool, len(x), func(lo, hi int) {
+		copy(next[lo:hi], x[lo:hi])
+		kernel.Scale(next[lo:hi], schulzA)
+	})
+	if tall {
+		pool.Gemm(next, cols, x, cols, 1, kernel.RowMajor(square, r), rows, cols, r, true)
+	} else {
+		pool.Gemm(next, cols, square, r, 1, kernel.RowMajor(x, cols), rows, cols, r, true)
+	}
+}
+
+// pack writes xᵀ [cols, rows] as an operand, panels shared out.
+func pack(pool *kernel.Pool, dst, x []float32, rows, cols int) {
+	pool.Run((rows+kernel.Lanes-1)/kernel.Lanes, packing{dst, x, rows, cols})
+}
+
+type packing struct {
+	dst, x     []float32
+	rows, cols int
+}
+
+func (t packing) Do(item, _ int) {
+	from := item * kernel.Lanes
+	kernel.PackT(t.dst[from*t.cols:], t.x[from*t.cols:], t.cols, min(kernel.Lanes, t.rows-from), t.cols)
+}
