@@ -78,13 +78,7 @@ func (s *scratch) normalize(pool *kernel.Pool, x []float32) {
 func (s *scratch) round(pool *kernel.Pool, next, x []float32, rows, cols int) {
 	r := min(rows, cols)
 	gram, square := s.gram[:r*r], s.square[:r*r]
-	tall := rows >= cols
-	if tall {
-		pool.Gemm(gram, r, x, 1, cols, kernel.RowMajor(x, cols), r, r, rows, false)
-	} else {
-		pack(pool, s.packed, x, rows, cols)
-		pool.Gemm(gram, r, x, cols, 1, kernel.Packed(s.packed, cols), r, r, cols, false)
-	}
+	s.multiply(pool, gram, x, rows, cols)
 	pool.Gemm(square, r, gram, r, 1, kernel.RowMajor(gram, r), r, r, r, false)
 	each(pool, r*r, func(lo, hi int) {
 		kernel.Scale(square[lo:hi], schulzC)
@@ -94,10 +88,26 @@ func (s *scratch) round(pool *kernel.Pool, next, x []float32, rows, cols int) {
 		copy(next[lo:hi], x[lo:hi])
 		kernel.Scale(next[lo:hi], schulzA)
 	})
-	if tall {
-		pool.Gemm(next, cols, x, cols, 1, kernel.RowMajor(square, r), rows, cols, r, true)
-	} else {
+	if rows < cols {
 		pool.Gemm(next, cols, square, r, 1, kernel.RowMajor(x, cols), rows, cols, r, true)
+	} else {
+		pool.Gemm(next, cols, x, cols, 1, kernel.RowMajor(square, r), rows, cols, r, true)
+	}
+}
+
+// gramRows is the number of rows that a sum over columns takes at once: they stay in cache.
+const gramRows = 128
+
+// multiply writes G: x xᵀ where rows < cols, else xᵀ x.
+func (s *scratch) multiply(pool *kernel.Pool, gram, x []float32, rows, cols int) {
+	if rows < cols {
+		pack(pool, s.packed, x, rows, cols)
+		pool.Gemm(gram, rows, x, cols, 1, kernel.Packed(s.packed, cols), rows, rows, cols, false)
+		return
+	}
+	for k := 0; k < rows; k += gramRows {
+		part := x[k*cols:]
+		pool.Gemm(gram, cols, part, 1, cols, kernel.RowMajor(part, cols), cols, cols, min(gramRows, rows-k), k > 0)
 	}
 }
 
