@@ -58,6 +58,7 @@ type job struct {
 	RL        *Config
 	SFT       *SFTConfig
 	FileLimit uint64 // bytes that a file may have; 0 is no limit
+	OpenLimit uint64 // files that may be open; 0 is no limit
 }
 
 // child does the job as the command line would, and exits like it.
@@ -67,18 +68,34 @@ func child(path string) int {
 	if err == nil {
 		err = json.Unmarshal(text, &j)
 	}
-	if err == nil && j.FileLimit > 0 {
-		signal.Ignore(syscall.SIGXFSZ) // a write beyond the limit then fails with an error, as on a full disk
-		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: j.FileLimit, Max: j.FileLimit})
+	if err == nil {
+		err = j.confine()
 	}
 	if err == nil {
 		err = j.do(context.Background())
+	}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		fmt.Fprintf(os.Stderr, "error[%s]: ", p.Code)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// confine lets the system refuse what goes beyond the job's limits.
+func (j job) confine() error {
+	signal.Ignore(syscall.SIGXFSZ) // a write beyond the limit then fails with an error, as on a full disk
+	for which, limit := range map[int]uint64{syscall.RLIMIT_FSIZE: j.FileLimit, syscall.RLIMIT_NOFILE: j.OpenLimit} {
+		if limit == 0 {
+			continue
+		}
+		if err := syscall.Setrlimit(which, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (j job) do(ctx context.Context) error {

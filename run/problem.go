@@ -64,7 +64,7 @@ func (p *Problem) sentence() string {
 
 func (p *Problem) Unwrap() error { return p.Err }
 
-// reason shortens the common file errors to their cause: the path is said elsewhere.
+// reason shortens errors of the system to their cause: the path is said elsewhere.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -76,9 +76,8 @@ func reason(err error) string {
 	case errors.Is(err, syscall.EROFS):
 		return "the file system is read-only"
 	}
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
 	}
 	return err.Error()
 }
