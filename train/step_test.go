@@ -13,61 +13,11 @@ import (
 	"molt/traj"
 )
 
-var toy = enginetest.ScriptConfig{Vocab: 8, Seed: 1}
-
-func config() Config {
-	c := Config{Config: algo.Default(), MaxEpochs: 1, MicroTokens: 64, LR: func(int64) float64 { return 0.5 }, Exact: true}
-	c.Advantage.Estimator = "dr_grpo"
-	return c
-}
-
-// sample makes a rollout of one turn by the toy itself, so that its log-probs are exact.
-func sample(t *testing.T, g *engine.Generator, group int64, number int, reward float64) *traj.Rollout {
-	t.Helper()
-	reply, err := (*g).Generate(context.Background(), engine.Request{
-		Prompt: []int32{1, 2}, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 3}, Key: engine.Key{Seed: 7, Group: group, Sample: int32(number)},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &traj.Rollout{Group: group, Sample: number, Outcome: traj.Completed, Reward: reward, Score: reward,
-		Nodes: []traj.Node{turn(-1, []int32{1, 2}, reply.Tokens)}}
-}
-
-func turn(parent int, observation []int32, tokens []engine.Token) traj.Node {
-	n := traj.Node{Parent: parent, Observation: observation, Temperature: 1, Finish: traj.FinishLength}
-	for _, tok := range tokens {
-		n.Sampled = append(n.Sampled, tok.ID)
-		n.LogpGen = append(n.LogpGen, tok.Logp)
-		n.Version = append(n.Version, tok.Version)
-	}
-	return n
-}
-
-func group(id int64, rollouts ...*traj.Rollout) *traj.Group {
-	return &traj.Group{ID: id, Rollouts: rollouts}
-}
-
-func batchOf(t *testing.T, rewards ...[]float64) []*traj.Group {
-	t.Helper()
-	var gen engine.Generator = enginetest.NewScript(toy)
-	var groups []*traj.Group
-	for id, of := range rewards {
-		g := group(int64(id))
-		for i, r := range of {
-			g.Rollouts = append(g.Rollouts, sample(t, &gen, g.ID, i, r))
-		}
-		groups = append(groups, g)
-	}
-	return groups
-}
-
 // TestFanOut is the golden case of one reward per rollout: A earned 1 in two segments, B earned 0.5 in one. The baseline
 // is the mean of two rollouts, 0.75, not of three segments.
 func TestFanOut(t *testing.T) {
 	groups := batchOf(t, []float64{1, 0.5})
-	a := groups[0].Rollouts[0]
-	a.Nodes = append(a.Nodes, turn(-1, []int32{1, 3}, tokens(t, []int32{1, 3}, 9)))
+	fork(t, groups[0].Rollouts[0])
 	res, err := New(config(), Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), groups)
 	if err != nil {
 		t.Fatal(err)
@@ -83,16 +33,6 @@ func TestFanOut(t *testing.T) {
 	if res.Rewards.Mean != 0.75 || res.Rewards.Rollouts != 2 {
 		t.Errorf("mean reward %v over %d rollouts; want 0.75 over 2", res.Rewards.Mean, res.Rewards.Rollouts)
 	}
-}
-
-func tokens(t *testing.T, prompt []int32, group int64) []engine.Token {
-	t.Helper()
-	reply, err := enginetest.NewScript(toy).Generate(context.Background(), engine.Request{
-		Prompt: prompt, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 3}, Key: engine.Key{Seed: 7, Group: group}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply.Tokens
 }
 
 // TestStepRaisesWhatWasRewarded: after a step the rewarded rollout is more probable and the other less.
@@ -186,10 +126,7 @@ func TestStaleTokensAreScored(t *testing.T) {
 	groups := batchOf(t, []float64{1, 0})
 	cfg := config()
 	cfg.BatchSize = 1
-	learner := enginetest.NewToy(toy)
-	if _, err := learner.Step(context.Background(), engine.StepOptions{}); err != nil { // version 1, other tokens are stale
-		t.Fatal(err)
-	}
+	learner := aged(t, 1)
 	for _, r := range groups[0].Rollouts {
 		for i := range r.Nodes[0].LogpGen {
 			r.Nodes[0].LogpGen[i] -= 0.1 // an older policy gave them less
@@ -257,24 +194,6 @@ func TestFailedRolloutsDoNotTrain(t *testing.T) {
 	}
 }
 
-// TestTokenLossAddsUp: the per-token losses that people see sum to the step's loss.
-func TestTokenLossAddsUp(t *testing.T) {
-	cfg := config()
-	cfg.BatchSize = 4
-	trainer := New(cfg, Models{Policy: enginetest.NewToy(toy)}, State{})
-	res, err := trainer.Step(context.Background(), batchOf(t, []float64{1, 0.25, 0, 0.1}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var total float64
-	for _, s := range res.Samples {
-		total += sum(s.Loss)
-	}
-	if math.Abs(total-res.Loss.Loss) > 1e-6 {
-		t.Errorf("token losses sum to %v; the step's loss is %v", total, res.Loss.Loss)
-	}
-}
-
 // TestReferenceHoldsBack: with a KL loss against the starting weights, a second step is pulled back.
 func TestReferenceHoldsBack(t *testing.T) {
 	cfg := config()
@@ -289,17 +208,5 @@ func TestReferenceHoldsBack(t *testing.T) {
 	}
 	if got := trainer.State().KL; math.Abs(got-10*(1-0.2*2/100.)) > 1e-12 {
 		t.Errorf("KL coefficient %v; the controller lowers it by 0.4 %%", got)
-	}
-}
-
-func TestShuffleDealsRewardsAnew(t *testing.T) {
-	cfg := config()
-	cfg.Shuffle = func(r []float64) { r[0], r[1] = r[1], r[0] }
-	res, err := New(cfg, Models{Policy: enginetest.NewToy(toy)}, State{}).Step(context.Background(), batchOf(t, []float64{1, 0}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Samples[0].Advantage[0] != -0.5 || res.Rewards.Mean != 0.5 {
-		t.Errorf("advantage %v of the rewarded rollout; want the other one's", res.Samples[0].Advantage[0])
 	}
 }
