@@ -13,6 +13,7 @@ import (
 	"molt/examples/answer"
 	"molt/examples/shop"
 	"molt/numeric/model"
+	"molt/numeric/optim"
 	"molt/prompts"
 	"molt/traj"
 )
@@ -237,5 +238,5 @@ func (p *rlPlan) sizes() {
 		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
 	}
 	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
-	p.engine.Adam = local.Adam{Beta1: c.Actor.Adam.Betas[0], Beta2: c.Actor.Adam.Betas[1], Eps: c.Actor.Adam.Eps, Decay: c.Actor.Adam.WeightDecay}
+	p.engine.Optimizer.Adam = optim.Adam{Beta1: c.Actor.Adam.Betas[0], Beta2: c.Actor.Adam.Betas[1], Eps: c.Actor.Adam.Eps, Decay: c.Actor.Adam.WeightDecay}
 }

@@ -15,6 +15,7 @@ import (
 	"molt/engine/local"
 	"molt/metrics"
 	"molt/numeric/model"
+	"molt/numeric/optim"
 	"molt/prompts"
 	"molt/train"
 )
@@ -59,7 +60,7 @@ func preflightSFT(cfg *SFTConfig, talk io.Writer) (*sftPlan, error) {
 		return nil, err
 	}
 	p.engine = engineConfig(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
-	p.engine.Adam = local.Adam{Beta1: cfg.Model.Adam.Betas[0], Beta2: cfg.Model.Adam.Betas[1], Eps: cfg.Model.Adam.Eps, Decay: cfg.Model.Adam.WeightDecay}
+	p.engine.Optimizer.Adam = optim.Adam{Beta1: cfg.Model.Adam.Betas[0], Beta2: cfg.Model.Adam.Betas[1], Eps: cfg.Model.Adam.Eps, Decay: cfg.Model.Adam.WeightDecay}
 	if err := p.schedule().Validate(); err != nil {
 		return nil, &Problem{Code: CodeSetting, Where: "model.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}

@@ -1,5 +1,5 @@
-// Checkpoints of a learner: weights, both moments, the optimizer's step count, the version, and the caller's state, as one
-// checkpoint of package weights: verified byte for byte, there wholly or not at all.
+// Checkpoints of a learner: weights, the optimizer's state, the version, and the caller's state, as one checkpoint of
+// package weights: verified byte for byte, there wholly or not at all.
 
 package local
 
@@ -10,15 +10,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"molt/traj"
 	"molt/weights"
-)
-
-// The moments of a parameter are tensors under its name behind one of these.
-const (
-	firstMoment  = "adam.m."
-	secondMoment = "adam.v."
 )
 
 // progress is the JSON of a checkpoint: ours, and the caller's, unread.
@@ -41,7 +36,7 @@ func (l *Learner) Save(ctx context.Context, dir string, state []byte) error {
 		return fmt.Errorf("local: save %s: the caller's state is not JSON", dir)
 	}
 	// Marshal would reformat the caller's state.
-	text := fmt.Appendf(nil, `{"version":%d,"parent":%d,"optimizer_steps":%d,"state":%s}`, l.version, l.parent, l.optimizer.steps, state)
+	text := fmt.Appendf(nil, `{"version":%d,"parent":%d,"optimizer_steps":%d,"state":%s}`, l.version, l.parent, l.optimizer.Steps, state)
 	c := weights.Checkpoint{Step: int64(l.version), Tensors: l.stored(), State: text}
 	_, err := weights.WriteCheckpoint(filepath.Dir(dir), filepath.Base(dir), c)
 	return err
@@ -50,11 +45,11 @@ func (l *Learner) Save(ctx context.Context, dir string, state []byte) error {
 // stored lists the tensors of a checkpoint. Their data is the learner's own.
 func (l *Learner) stored() []weights.Tensor {
 	var all []weights.Tensor
-	for i, p := range l.model.Params() {
-		all = append(all,
-			weights.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data},
-			weights.Tensor{Name: firstMoment + p.Name, Shape: p.Shape, Data: l.optimizer.m.Params()[i].Data},
-			weights.Tensor{Name: secondMoment + p.Name, Shape: p.Shape, Data: l.optimizer.v.Params()[i].Data})
+	for _, p := range l.model.Params() {
+		all = append(all, weights.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Data})
+	}
+	for _, t := range l.optimizer.State() {
+		all = append(all, weights.Tensor(t))
 	}
 	return all
 }
@@ -97,12 +92,12 @@ func (l *Learner) restore(saved *weights.Saved) (progress, error) {
 		copy(mine[i].Data, data)
 	}
 	l.model.Refresh(l.pool)
-	l.optimizer.grads.Zero()
-	l.version, l.parent, l.optimizer.steps, l.print = p.Version, p.Parent, p.Steps, ""
+	l.grads.Zero()
+	l.version, l.parent, l.optimizer.Steps, l.print = p.Version, p.Parent, p.Steps, ""
 	return p, nil
 }
 
-// readExactly reads a file that must hold the tensors of want and no others.
+// readExactly reads a file that must hold the tensors of want, weights before the optimizer's, and no others.
 func readExactly(saved *weights.Saved, want []weights.Tensor) ([][]float32, error) {
 	known := map[string]bool{}
 	read := make([][]float32, len(want))
@@ -110,7 +105,7 @@ func readExactly(saved *weights.Saved, want []weights.Tensor) ([][]float32, erro
 		known[t.Name] = true
 		shape, ok := saved.Shape(t.Name)
 		if !ok {
-			return nil, fmt.Errorf("tensor %q is missing", t.Name)
+			return nil, fmt.Errorf("tensor %q is missing%s", t.Name, hint(t.Name))
 		}
 		if !slices.Equal(shape, t.Shape) {
 			return nil, fmt.Errorf("tensor %q has shape %v; the model wants %v", t.Name, shape, t.Shape)
@@ -120,10 +115,22 @@ func readExactly(saved *weights.Saved, want []weights.Tensor) ([][]float32, erro
 			return nil, err
 		}
 	}
+	var strange string
 	for _, name := range saved.Names() {
-		if !known[name] {
-			return nil, fmt.Errorf("tensor %q is not part of the model", name)
+		if !known[name] && (strange == "" || hint(strange) != "") {
+			strange = name
 		}
 	}
+	if strange != "" {
+		return nil, fmt.Errorf("tensor %q has no place here%s", strange, hint(strange))
+	}
 	return read, nil
+}
+
+// hint says why a tensor of the optimizer's may not fit.
+func hint(name string) string {
+	if strings.HasPrefix(name, "adam.") || strings.HasPrefix(name, "muon.") {
+		return ": the checkpoint comes from another optimizer, or from one that froze other parameters"
+	}
+	return ""
 }

@@ -7,9 +7,10 @@ import (
 	"runtime"
 
 	"molt/numeric/model"
+	"molt/numeric/optim"
 )
 
-// Config says how the embedded engine uses its machine and how it optimises. Nothing but Adam changes a bit of the result.
+// Config says how the embedded engine uses its machine and how it optimises. Nothing but Optimizer changes a bit of the result.
 type Config struct {
 	// Threads that compute, for the generator and for the learner each, the caller's included. 0 takes all cores. Idle ones
 	// spin for a moment before they sleep, so where both compute at once, each should get a part of the cores.
@@ -25,15 +26,8 @@ type Config struct {
 	// BatchTokens is the most tokens in one Forward of the learner; memory for activations grows with it. 0 takes 4096, or
 	// the longest sequence if that is more.
 	BatchTokens int
-	// Adam configures the optimizer; the learning rate comes with each step.
-	Adam Adam
-}
-
-// Adam is AdamW with bias correction and decoupled decay (Loshchilov and Hutter 2019).
-type Adam struct {
-	Beta1, Beta2 float64 // decay of the first and second moment, [0, 1)
-	Eps          float64 // added to the root of the second moment, > 0
-	Decay        float64 // decoupled weight decay of matrices, >= 0; norms and biases never decay
+	// Optimizer says how the learner's parameters step; the learning rate comes with each step.
+	Optimizer optim.Config
 }
 
 // Default is a configuration for models that train on one machine.
@@ -41,7 +35,7 @@ func Default() Config {
 	return Config{
 		StepTokens: 512,
 		Running:    256,
-		Adam:       Adam{Beta1: 0.9, Beta2: 0.95, Eps: 1e-8},
+		Optimizer:  optim.Default(),
 	}
 }
 
@@ -87,9 +81,5 @@ func (c Config) Validate(m model.Config) error {
 	check(c.Running >= 1, "Running is %d; it must be at least 1", c.Running)
 	check(c.StepTokens >= c.Running, "StepTokens is %d; it must be at least Running, %d", c.StepTokens, c.Running)
 	check(c.BatchTokens >= m.MaxPositions, "BatchTokens is %d; the longest sequence has %d", c.BatchTokens, m.MaxPositions)
-	check(c.Adam.Beta1 >= 0 && c.Adam.Beta1 < 1, "Adam.Beta1 is %g; it must be at least 0 and below 1", c.Adam.Beta1)
-	check(c.Adam.Beta2 >= 0 && c.Adam.Beta2 < 1, "Adam.Beta2 is %g; it must be at least 0 and below 1", c.Adam.Beta2)
-	check(c.Adam.Eps > 0 && c.Adam.Eps < 1, "Adam.Eps is %g; it must be above 0 and below 1", c.Adam.Eps)
-	check(c.Adam.Decay >= 0 && c.Adam.Decay < 1, "Adam.Decay is %g; it must be at least 0 and below 1", c.Adam.Decay)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.Optimizer.Validate(trained(model.Layout(m), nil)))...)
 }

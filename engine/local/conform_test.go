@@ -13,6 +13,7 @@ import (
 	"molt/engine/local"
 	"molt/numeric/kernel"
 	"molt/numeric/model"
+	"molt/numeric/optim"
 )
 
 // shapes are small models that differ in what the shape can differ in.
@@ -23,16 +24,24 @@ var shapes = map[string]model.Config{
 		NormEps: 1e-5, RopeTheta: 10000, QKVBias: true, OBias: true, ValueHead: true},
 }
 
+// optimizers are configurations that differ in what can step parameters.
+var optimizers = map[string]func(*optim.Config){
+	"adam": func(c *optim.Config) { c.Adam.Decay = 0.01 },
+	"muon": func(c *optim.Config) { c.Name, c.Muon.AdamShare, c.Muon.Decay = "muon", 0.5, 0.01 },
+}
+
 func TestConforms(t *testing.T) {
 	for name, shape := range shapes {
-		for _, threads := range []int{1, 2} {
-			t.Run(fmt.Sprintf("%s/threads=%d", name, threads), func(t *testing.T) {
-				config := local.Default()
-				config.Threads = threads
-				config.Running, config.StepTokens = 16, 64
-				config.Adam.Decay = 0.01
-				enginetest.Run(t, func(t testing.TB) enginetest.Subject { return subject(t, shape, config) })
-			})
+		for optimizer, set := range optimizers {
+			for _, threads := range []int{1, 2} {
+				t.Run(fmt.Sprintf("%s/%s/threads=%d", name, optimizer, threads), func(t *testing.T) {
+					config := local.Default()
+					config.Threads = threads
+					config.Running, config.StepTokens = 16, 64
+					set(&config.Optimizer)
+					enginetest.Run(t, func(t testing.TB) enginetest.Subject { return subject(t, shape, config) })
+				})
+			}
 		}
 	}
 }
@@ -40,25 +49,28 @@ func TestConforms(t *testing.T) {
 // TestPathsChangeNoBit trains, publishes and samples on every kernel path of this machine: a run may move to another.
 func TestPathsChangeNoBit(t *testing.T) {
 	for name, shape := range shapes {
-		var want []any
-		for _, path := range kernel.Paths() {
-			restore := kernel.SetPath(path)
-			got := runOnce(t, shape)
-			restore()
-			if want == nil {
-				want = got
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: path %s differs from %s:\n%s", name, path, kernel.Paths()[0], diff)
+		for optimizer, set := range optimizers {
+			config := local.Default()
+			config.Threads = 2
+			set(&config.Optimizer)
+			var want []any
+			for _, path := range kernel.Paths() {
+				restore := kernel.SetPath(path)
+				got := runOnce(t, shape, config)
+				restore()
+				if want == nil {
+					want = got
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, %s: path %s differs from %s:\n%s", name, optimizer, path, kernel.Paths()[0], diff)
+				}
 			}
 		}
 	}
 }
 
 // runOnce lists what a step, a publish and a few requests gave.
-func runOnce(t *testing.T, shape model.Config) []any {
-	config := local.Default()
-	config.Threads = 2
+func runOnce(t *testing.T, shape model.Config, config local.Config) []any {
 	s := subject(t, shape, config)
 	defer s.Generator.Close()
 	defer s.Learner.Close()

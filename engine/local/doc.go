@@ -1,6 +1,6 @@
 // Package local is the embedded engine: a Generator, a WeightSink and a Learner on the CPU, over one written-out decoder.
 //
-//	does            batches requests over a paged KV cache, samples, trains with AdamW, saves and loads
+//	does            batches requests over a paged KV cache, samples, trains with AdamW or Muon, saves and loads
 //	takes           a model shape, weights, token ids, per-token gradients
 //	gives           the contracts of package engine, and their bitwise law: same seed, same bits, whatever the batch
 //	must not know   text, chat templates, rewards, losses, how a matrix product is computed

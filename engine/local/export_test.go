@@ -2,7 +2,7 @@ package local
 
 // Gradient, SetWeight and Refresh reach into a learner, for finite differences.
 func (l *Learner) Gradient(tensor string, index int) float64 {
-	for _, p := range l.optimizer.grads.Params() {
+	for _, p := range l.grads.Params() {
 		if p.Name == tensor {
 			return float64(p.Data[index])
 		}

@@ -8,6 +8,7 @@ import (
 	"molt/engine"
 	"molt/numeric/kernel"
 	"molt/numeric/model"
+	"molt/numeric/optim"
 	"molt/traj"
 )
 
@@ -18,7 +19,8 @@ type Learner struct {
 	model     *model.Model
 	pool      *kernel.Pool
 	work      *model.Work
-	optimizer *optimizer
+	grads     *model.Grads
+	optimizer *optim.Optimizer
 	version   traj.Version
 	parent    traj.Version
 	print     string // fingerprint of the weights; "" until asked for
@@ -39,16 +41,40 @@ func NewLearner(shape model.Config, w engine.Weights, config Config) (*Learner, 
 		m.Free()
 		return nil, fmt.Errorf("local: starting a learner: %w", err)
 	}
-	o, err := newOptimizer(m.Params(), shape, config.Adam)
-	if err != nil {
+	l := &Learner{config: config, shape: shape, model: m}
+	if err := l.prepare(); err != nil {
 		m.Free()
 		return nil, err
 	}
-	l := &Learner{config: config, shape: shape, model: m, pool: kernel.NewPool(config.Threads), optimizer: o}
 	l.version, l.parent, l.print = w.Version, w.Parent, w.Fingerprint
 	setWeights(m, w, l.pool)
 	l.work = model.NewWork(m, l.pool, config.batchBudget())
 	return l, nil
+}
+
+// prepare allocates what training needs beside the weights.
+func (l *Learner) prepare() (err error) {
+	if l.grads, err = model.NewGrads(l.shape); err != nil {
+		return err
+	}
+	if l.optimizer, err = optim.New(trained(l.model.Params(), l.grads.Params()), l.config.Optimizer); err != nil {
+		l.grads.Free()
+		return err
+	}
+	l.pool = kernel.NewPool(l.config.Threads)
+	return nil
+}
+
+// trained pairs weights with gradients for the optimizer; grads is nil where only names and shapes matter.
+func trained(weights, grads []model.Param) []optim.Param {
+	params := make([]optim.Param, len(weights))
+	for i, p := range weights {
+		params[i] = optim.Param{Name: p.Name, Shape: p.Shape, Decay: p.Decay, Data: p.Data}
+		if grads != nil {
+			params[i].Grad = grads[i].Data
+		}
+	}
+	return params
 }
 
 // Capabilities implements engine.Learner.
@@ -110,16 +136,24 @@ func (l *Learner) Step(ctx context.Context, o engine.StepOptions) (engine.StepRe
 	if !(o.LR >= 0 && o.Clip >= 0) || math.IsInf(o.LR, 0) {
 		return engine.StepResult{}, fmt.Errorf("local: step with learning rate %g and clip %g; both must be at least 0, and the rate finite", o.LR, o.Clip)
 	}
-	result := engine.StepResult{Version: l.version, GradNorm: l.optimizer.norm(l.pool)}
+	result := engine.StepResult{Version: l.version, GradNorm: l.optimizer.Norm(l.pool)}
 	result.Skipped = math.IsNaN(result.GradNorm) || math.IsInf(result.GradNorm, 0)
 	if !result.Skipped {
-		l.optimizer.step(l.pool, o.LR, result.GradNorm, o.Clip)
+		l.optimizer.Step(l.pool, o.LR, shrink(result.GradNorm, o.Clip))
 		l.model.Refresh(l.pool)
 		l.parent, l.version, l.print = l.version, l.version+1, ""
 		result.Version = l.version
 	}
-	l.optimizer.grads.Zero()
+	l.grads.Zero()
 	return result, nil
+}
+
+// shrink is what gradients are multiplied by so that their norm is at most clip; 0 does not clip.
+func shrink(norm, clip float64) float64 {
+	if clip > 0 && norm > clip {
+		return clip / norm
+	}
+	return 1
 }
 
 // Weights implements engine.Learner.
@@ -145,7 +179,8 @@ func (l *Learner) Close() error {
 	}
 	l.pool.Close()
 	l.work.Free()
-	l.optimizer.free()
+	l.optimizer.Free()
+	l.grads.Free()
 	l.model.Free()
 	l.model = nil
 	return nil

@@ -11,6 +11,8 @@ import (
 
 	"molt/engine"
 	"molt/numeric/model"
+	"molt/numeric/optim"
+	"molt/weights"
 )
 
 func newLearner(t testing.TB, shape model.Config, change func(*Config)) *Learner {
@@ -55,26 +57,35 @@ func step(t testing.TB, l *Learner, o engine.StepOptions) engine.StepResult {
 	return result
 }
 
+func useMuon(c *Config) { c.Optimizer.Name, c.Optimizer.Muon.AdamShare = "muon", 0.5 }
+
 func TestThreadsChangeNoBit(t *testing.T) {
-	var want string
-	for threads := 1; threads <= 3; threads++ {
-		l := newLearner(t, tiny, func(c *Config) { c.Threads = threads })
-		for i := range int32(4) {
-			backward(t, l, i, -0.1)
-			backward(t, l, i+7, 0.05)
-			step(t, l, engine.StepOptions{LR: 1e-2, Clip: 0.5})
-		}
-		w, err := l.Weights(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want == "" {
-			want = w.Fingerprint
-		}
-		if w.Fingerprint != want {
-			t.Errorf("%d threads: fingerprint %s; one thread gave %s", threads, w.Fingerprint, want)
+	for name, change := range map[string]func(*Config){"adam": func(*Config) {}, "muon": useMuon} {
+		var want string
+		for threads := 1; threads <= 3; threads++ {
+			l := newLearner(t, tiny, func(c *Config) { change(c); c.Threads = threads })
+			for i := range int32(4) {
+				backward(t, l, i, -0.1)
+				backward(t, l, i+7, 0.05)
+				step(t, l, engine.StepOptions{LR: 1e-2, Clip: 0.5})
+			}
+			got := fingerprintOf(t, l)
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Errorf("%s, %d threads: fingerprint %s; one thread gave %s", name, threads, got, want)
+			}
 		}
 	}
+}
+
+func fingerprintOf(t testing.TB, l *Learner) string {
+	w, err := l.Weights(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Fingerprint
 }
 
 // TestOptimizer takes two steps by the formula, in float64: m and v are running means of the clipped gradient and its
@@ -82,7 +93,7 @@ func TestThreadsChangeNoBit(t *testing.T) {
 func TestOptimizer(t *testing.T) {
 	const lr, decay, b1, b2, eps = 1e-2, 0.1, 0.8, 0.9, 1e-6
 	for _, clip := range []float64{0, 0.25} {
-		l := newLearner(t, tiny, func(c *Config) { c.Adam = Adam{b1, b2, eps, decay} })
+		l := newLearner(t, tiny, func(c *Config) { c.Optimizer.Adam = optim.Adam{Beta1: b1, Beta2: b2, Eps: eps, Decay: decay} })
 		want := map[string][][3]float64{} // w, m, v
 		for _, p := range l.model.Params() {
 			for _, w := range p.Data {
@@ -92,7 +103,7 @@ func TestOptimizer(t *testing.T) {
 		for taken := 1; taken <= 2; taken++ {
 			backward(t, l, int32(taken), 0.2)
 			norm := 0.0
-			for _, p := range l.optimizer.grads.Params() {
+			for _, p := range l.grads.Params() {
 				for _, g := range p.Data {
 					norm += float64(g) * float64(g)
 				}
@@ -102,7 +113,7 @@ func TestOptimizer(t *testing.T) {
 			if clip > 0 {
 				scale = min(1, clip/norm)
 			}
-			for i, p := range l.optimizer.grads.Params() {
+			for i, p := range l.grads.Params() {
 				for k, gradient := range p.Data {
 					e, g := &want[p.Name][k], float64(gradient)*scale
 					e[1] = b1*e[1] + (1-b1)*g
@@ -206,6 +217,91 @@ func TestCheckpointKeepsTheCallersBytes(t *testing.T) {
 	}
 }
 
+// TestCheckpointFormat pins what is in a checkpoint: later programs read it by these names.
+func TestCheckpointFormat(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   func(p model.Param) []string // beside the parameter itself
+	}{
+		"adam": {func(*Config) {}, func(p model.Param) []string { return []string{"adam.m." + p.Name, "adam.v." + p.Name} }},
+		"muon, embedding frozen": {
+			func(c *Config) { useMuon(c); c.Optimizer.Freeze = []string{"*embed_tokens*"} },
+			func(p model.Param) []string {
+				switch {
+				case p.Name == "model.embed_tokens.weight":
+					return nil
+				case len(p.Shape) == 2:
+					return []string{"muon.m." + p.Name}
+				}
+				return []string{"adam.m." + p.Name, "adam.v." + p.Name}
+			},
+		},
+	} {
+		l := newLearner(t, tiny, c.change)
+		backward(t, l, 1, 1)
+		step(t, l, engine.StepOptions{LR: 1e-3})
+		dir := filepath.Join(t.TempDir(), "checkpoint")
+		save(t, l, dir)
+		saved, err := weights.OpenCheckpoint(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, p := range l.model.Params() {
+			want = append(append(want, p.Name), c.want(p)...)
+		}
+		slices.Sort(want)
+		if got := slices.Sorted(slices.Values(saved.Names())); !slices.Equal(got, want) {
+			t.Errorf("%s: tensors %v; want %v", name, got, want)
+		}
+		if got, want := string(saved.State), `{"version":1,"parent":0,"optimizer_steps":1,"state":null}`; got != want {
+			t.Errorf("%s: state %s; want %s", name, got, want)
+		}
+		saved.Close()
+	}
+}
+
+// TestCheckpointsOfOtherOptimizers are refused with the reason, and change nothing.
+func TestCheckpointsOfOtherOptimizers(t *testing.T) {
+	adam, muon := newLearner(t, tiny, func(*Config) {}), newLearner(t, tiny, useMuon)
+	frozen := newLearner(t, tiny, func(c *Config) { c.Optimizer.Freeze = []string{"model.norm.weight"} })
+	for _, c := range [][2]*Learner{{adam, muon}, {muon, adam}, {frozen, adam}, {adam, frozen}} {
+		dir := filepath.Join(t.TempDir(), "checkpoint")
+		backward(t, c[0], 1, 1)
+		step(t, c[0], engine.StepOptions{LR: 1e-3})
+		save(t, c[0], dir)
+		before := fingerprintOf(t, c[1])
+		if _, err := c[1].Load(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "another optimizer, or from one that froze other parameters") {
+			t.Errorf("error %v; want one that names the optimizer", err)
+		}
+		if fingerprintOf(t, c[1]) != before {
+			t.Error("a refused checkpoint changed weights")
+		}
+	}
+}
+
+// TestFreeze trains around frozen parameters: they keep their bits, and their gradients may be anything.
+func TestFreeze(t *testing.T) {
+	l := newLearner(t, tiny, func(c *Config) { c.Optimizer.Freeze = []string{"model.layers.0.*", "*embed_tokens*"} })
+	before := map[string][]float32{}
+	for _, p := range l.model.Params() {
+		before[p.Name] = slices.Clone(p.Data)
+	}
+	for i := range int32(2) {
+		backward(t, l, i, 0.2)
+		l.grads.Params()[0].Data[0] = float32(math.Inf(1))
+		if result := step(t, l, engine.StepOptions{LR: 1e-2, Clip: 1}); result.Skipped {
+			t.Fatal("the gradient of a frozen parameter ended the step")
+		}
+	}
+	for _, p := range l.model.Params() {
+		frozen := strings.HasPrefix(p.Name, "model.layers.0.") || p.Name == "model.embed_tokens.weight"
+		if slices.Equal(p.Data, before[p.Name]) != frozen {
+			t.Errorf("%s: changed is %v, frozen is %v", p.Name, !frozen, frozen)
+		}
+	}
+}
+
 // TestDamagedCheckpointsChangeNothing loads what is broken, or belongs to another model.
 func TestDamagedCheckpointsChangeNothing(t *testing.T) {
 	l := newLearner(t, tiny, func(*Config) {})
@@ -261,9 +357,9 @@ func TestConfigValidate(t *testing.T) {
 	if err := Default().Validate(tiny); err != nil {
 		t.Error(err)
 	}
-	broken := Config{Threads: -1, Pages: 1, Running: 0, StepTokens: -1, BatchTokens: 3, Adam: Adam{1, -1, 0, math.NaN()}}
+	broken := Config{Threads: -1, Pages: 1, Running: 0, StepTokens: -1, BatchTokens: 3}
 	err := broken.Validate(tiny)
-	for _, field := range []string{"Threads", "Pages", "Running", "StepTokens", "BatchTokens", "Beta1", "Beta2", "Eps", "Decay"} {
+	for _, field := range []string{"Threads", "Pages", "Running", "StepTokens", "BatchTokens", "Adam.Eps"} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s is not named in: %v", field, err)
 		}
@@ -289,7 +385,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("1000 pages take %d bytes; want %d", plan.KV, want)
 	}
 	params := 4 * int64(shape.ParamCount())
-	if plan.Gradients < params || plan.Gradients > params+4096 || plan.Moments != 2*plan.Gradients {
+	if plan.Gradients < params || plan.Gradients > params+4096 || plan.Moments < 2*params || plan.Moments > 2*params+4096 {
 		t.Errorf("gradients %d, moments %d; the weights have %d bytes", plan.Gradients, plan.Moments, params)
 	}
 	config.BatchTokens *= 2

@@ -52,7 +52,7 @@ func (p *pass) Backward(_ context.Context, dLogp, dEntropy, dValue []float32) er
 	); err != nil {
 		return err
 	}
-	p.Pass.Backward(p.learner.optimizer.grads, dLogp, dEntropy, dValue)
+	p.Pass.Backward(p.learner.grads, dLogp, dEntropy, dValue)
 	p.Release()
 	return nil
 }

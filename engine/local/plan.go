@@ -1,6 +1,9 @@
 package local
 
-import "molt/numeric/model"
+import (
+	"molt/numeric/model"
+	"molt/numeric/optim"
+)
 
 // Memory is what the embedded engine reserves, in bytes. Address space that is never touched, like pages of KV that no
 // request reached, costs no memory.
@@ -11,7 +14,7 @@ type Memory struct {
 
 	LearnerWeights int64 // weights and the copies that products read, forward and backward
 	Gradients      int64
-	Moments        int64 // of AdamW
+	Moments        int64 // of the optimizer, and its room to work in
 	Activations    int64 // of Config.BatchTokens tokens, kept for the backward
 }
 
@@ -27,7 +30,7 @@ func Plan(shape model.Config, config Config) (Memory, error) {
 		GeneratorWork:    model.WorkBytes(shape, config.Threads, config.stepBudget()) + 4*int64(config.Running)*int64(shape.Vocab),
 		LearnerWeights:   model.ModelBytes(shape, true),
 		Gradients:        model.GradsBytes(shape),
-		Moments:          2 * model.GradsBytes(shape),
+		Moments:          optim.Bytes(trained(model.Layout(shape), nil), config.Optimizer),
 		Activations:      model.WorkBytes(shape, config.Threads, config.batchBudget()),
 	}, nil
 }

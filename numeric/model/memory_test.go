@@ -1,8 +1,11 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The plan that a user sees is what is reserved, up to the arena's rounding to 4 MiB.
@@ -57,4 +60,17 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	if _, err := NewKV(quickstart, 0); err == nil {
 		t.Error("a pool of no pages")
 	}
+}
+
+// TestLayout: the list without data is the list of a model.
+func TestLayout(t *testing.T) {
+	eachShape(t, func(t *testing.T, c Config) {
+		want := slices.Clone(newModel(t, c, 1).Params())
+		for i := range want {
+			want[i].Data = nil
+		}
+		if diff := cmp.Diff(want, Layout(c)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

@@ -44,6 +44,15 @@ func (g *Grads) Zero() { clear(g.flat) }
 // Free releases the memory; g must not be used afterwards.
 func (g *Grads) Free() { g.arena.Free() }
 
+// Layout lists the parameters of c in Model.Params' order, without their data.
+func Layout(c Config) []Param {
+	var params []Param
+	for _, s := range layout(c) {
+		params = append(params, Param{Name: s.name, Shape: s.shape, Decay: s.decays()})
+	}
+	return params
+}
+
 // spec places one parameter in the flat storage. Fused neighbours (q, k, v and gate, up) lie back to back, so that they
 // are one matrix for a product; other parameters start on a cache line.
 type spec struct {
@@ -59,6 +68,9 @@ func (s spec) size() int {
 	}
 	return n
 }
+
+// decays reports whether weight decay applies.
+func (s spec) decays() bool { return len(s.shape) == 2 }
 
 // storage is the number of floats behind specs, with the gaps.
 func storage(specs []spec) int {
@@ -124,7 +136,7 @@ func bind(specs []spec, flat []float32) []Param {
 	params := make([]Param, len(specs))
 	for i, s := range specs {
 		end := s.offset + s.size()
-		params[i] = Param{Name: s.name, Shape: s.shape, Data: flat[s.offset:end:end], Decay: len(s.shape) == 2}
+		params[i] = Param{Name: s.name, Shape: s.shape, Data: flat[s.offset:end:end], Decay: s.decays()}
 	}
 	return params
 }
