@@ -81,7 +81,7 @@ func makeRoom(d disk, path string) error {
 	if err == nil {
 		return errors.Join(errors.New("a valid checkpoint of this name exists"), saved.Close())
 	}
-	if !damage(err) {
+	if !Damaged(err) {
 		return err
 	}
 	aside := path + damagedSuffix
@@ -170,9 +170,9 @@ func checkListing(root *os.Root, m *Manifest) error {
 	return nil
 }
 
-// damage reports whether a checkpoint that cannot be opened is to blame itself. When the process may not read it, or has
+// Damaged reports whether a checkpoint that cannot be opened is to blame itself. When the process may not read it, or has
 // run out of something, the checkpoint may be sound and must not be passed over.
-func damage(err error) bool {
+func Damaged(err error) bool {
 	return !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !errors.Is(err, syscall.ENOMEM)
 }
 
@@ -188,7 +188,7 @@ func Latest(dir string) (s *Saved, warnings []string, err error) {
 		if err == nil {
 			return s, warnings, nil
 		}
-		if !damage(err) {
+		if !Damaged(err) {
 			return nil, warnings, err
 		}
 		warnings = append(warnings, fmt.Sprintf("checkpoint passed over: %v", err))

@@ -69,7 +69,7 @@ func newestValid(all []stored) (string, error) {
 		if err == nil {
 			return c.name, s.Close()
 		}
-		if !damage(err) {
+		if !Damaged(err) {
 			return "", err
 		}
 	}
