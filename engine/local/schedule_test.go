@@ -17,6 +17,8 @@ func TestSchedule(t *testing.T) {
 		{Schedule{Kind: "linear", LR: 10, Warmup: 2, Steps: 6, MinRatio: 0.2}, []float64{5, 10, 10, 8, 6, 4, 2, 2}},
 		{Schedule{Kind: "cosine", LR: 8, Steps: 4}, []float64{8, 4 + 2*math.Sqrt2, 4, 4 - 2*math.Sqrt2, 0, 0}},
 		{Schedule{Kind: "cosine", LR: 10, Warmup: 1, Steps: 3, MinRatio: 0.1}, []float64{10, 10, 5.5, 1, 1}},
+		{Schedule{Kind: "wsd", LR: 8, Steps: 8, Decay: 0.5}, []float64{8, 8, 8, 8, 8, 4, 8 - 4*math.Sqrt2, 8 - 4*math.Sqrt(3), 0, 0}},
+		{Schedule{Kind: "wsd", LR: 10, Warmup: 2, Steps: 7, Decay: 4.0 / 7, MinRatio: 0.2}, []float64{5, 10, 10, 10, 6, 10 - 4*math.Sqrt2, 10 - 4*math.Sqrt(3), 2, 2}},
 	} {
 		if err := c.s.Validate(); err != nil {
 			t.Error(err)
@@ -34,7 +36,11 @@ func TestScheduleValidate(t *testing.T) {
 		s    Schedule
 		want string
 	}{
-		{Schedule{Kind: "step", LR: 1, Steps: 1}, `"step" is unknown; use constant, linear or cosine`},
+		{Schedule{Kind: "step", LR: 1, Steps: 1}, `"step" is unknown; use one of constant, linear, cosine, wsd`},
+		{Schedule{Kind: "wsd", LR: 1, Steps: 10}, "goes down over 0 of its steps"},
+		{Schedule{Kind: "wsd", LR: 1, Steps: 10, Decay: math.NaN()}, "goes down over NaN of its steps"},
+		{Schedule{Kind: "wsd", LR: 1, Steps: 10, Warmup: 6, Decay: 0.5}, "goes down from step 5 on, but warms up until step 6"},
+
 		{Schedule{Kind: "linear", LR: math.NaN(), Steps: 1}, "learning rate NaN"},
 		{Schedule{Kind: "linear", LR: math.Inf(1), Steps: 1}, "learning rate +Inf"},
 		{Schedule{Kind: "linear", LR: -1, Steps: 1}, "learning rate -1"},
