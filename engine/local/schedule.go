@@ -47,6 +47,9 @@ func (s Schedule) At(taken int64) float64 {
 	if taken < s.Warmup {
 		return s.LR * float64(taken+1) / float64(s.Warmup)
 	}
+	if s.Kind == "constant" {
+		return s.LR
+	}
 	return s.LR * (s.MinRatio + (1-s.MinRatio)*s.share(float64(taken)))
 }
 
@@ -58,10 +61,9 @@ func (s Schedule) share(taken float64) float64 {
 		return 1 - progress(float64(s.Warmup))
 	case "cosine":
 		return (1 + math.Cos(math.Pi*progress(float64(s.Warmup)))) / 2
-	case "wsd":
-		return 1 - math.Sqrt(progress(s.stable())) // better than a straight line: Hägele et al. 2024, arXiv 2405.18392
+	default: // wsd; better than a straight line: Hägele et al. 2024, arXiv 2405.18392
+		return 1 - math.Sqrt(progress(s.stable()))
 	}
-	return 1
 }
 
 // stable is the step at which wsd begins to go down.
