@@ -87,21 +87,42 @@ func (r *Rollout) validateGrade() error {
 	return fmt.Errorf("unknown outcome %q", r.Outcome)
 }
 
-// TrainedOnce checks that every sampled token of the rollout trains in exactly one of the segments.
+// TrainedOnce checks that every sampled token of the rollout trains in exactly one of the segments, and nothing else does.
 func TrainedOnce(r *Rollout, segments []Segment) error {
-	trained := make([]int, len(r.Nodes))
+	trained := make([][]int, len(r.Nodes)) // times that each sampled token trains
+	for i := range r.Nodes {
+		trained[i] = make([]int, len(r.Nodes[i].Sampled))
+	}
 	for i := range segments {
-		for t, action := range segments[i].Action {
-			if action {
-				trained[segments[i].Node[t]]++
+		if err := segments[i].count(trained, r); err != nil {
+			return fmt.Errorf("traj: group %d sample %d: %w", r.Group, r.Sample, err)
+		}
+	}
+	for i, times := range trained {
+		for k, n := range times {
+			if n != 1 {
+				return fmt.Errorf("traj: group %d sample %d: node %d sampled token %d trains %d times; each trains exactly once", r.Group, r.Sample, i, k, n)
 			}
 		}
 	}
-	for i := range r.Nodes {
-		if want := len(r.Nodes[i].Sampled); trained[i] != want {
-			return fmt.Errorf("traj: group %d sample %d node %d: %d of %d sampled tokens train; each trains exactly once",
-				r.Group, r.Sample, i, trained[i], want)
+	return nil
+}
+
+// count adds the segment's action tokens to trained.
+func (s *Segment) count(trained [][]int, r *Rollout) error {
+	at := 0 // offset inside the node
+	for t, action := range s.Action {
+		if t == 0 || s.Node[t] != s.Node[t-1] {
+			at = 0
 		}
+		shown := len(r.Nodes[s.Node[t]].Observation)
+		switch {
+		case action && at < shown:
+			return fmt.Errorf("observation token %d of node %d trains", at, s.Node[t])
+		case action:
+			trained[s.Node[t]][at-shown]++
+		}
+		at++
 	}
 	return nil
 }
