@@ -13,7 +13,7 @@ func find[T interface{ option() Option }](rows []T, name string) (T, error) {
 	names := make([]string, len(rows))
 	for i, r := range rows {
 		o := r.option()
-		if o.Name == name || slices.Contains(o.Alias, name) {
+		if o.Called(name) {
 			return r, nil
 		}
 		names[i] = o.Name

@@ -3,6 +3,8 @@
 
 package algo
 
+import "slices"
+
 // Option is what all rows have.
 type Option struct {
 	Name    string   // as written in configurations and metrics
@@ -13,6 +15,9 @@ type Option struct {
 	Code    string   // the function to read
 	Test    string   // the test to read
 }
+
+// Called reports whether name is the row's name, or another spelling of it.
+func (o Option) Called(name string) bool { return o.Name == name || slices.Contains(o.Alias, name) }
 
 func (o Option) option() Option { return o }
 

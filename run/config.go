@@ -12,6 +12,8 @@ type Config struct {
 	Algo    AlgoConfig    `yaml:"algo"`
 	Reward  RewardConfig  `yaml:"reward"`
 	Actor   ActorConfig   `yaml:"actor"`
+	Ref     RefConfig     `yaml:"ref"`
+	Critic  CriticConfig  `yaml:"critic"`
 	Train   TrainConfig   `yaml:"train"`
 	Eval    EvalConfig    `yaml:"eval"`
 	Ckpt    CkptConfig    `yaml:"ckpt"`
@@ -60,6 +62,8 @@ type RolloutConfig struct {
 type AlgoConfig struct {
 	Advantage AdvantageConfig `yaml:"advantage"`
 	KL        KLConfig        `yaml:"kl"`
+	Lag       LagConfig       `yaml:"lag"`
+	MinGraded int             `yaml:"min_graded" help:"fewest graded rollouts with which a group trains" unit:"rollouts" range:">=1"`
 	Filter    bool            `yaml:"dynamic_filtering_enable" help:"replace groups whose mean reward is not strictly inside the range (DAPO)"`
 	Range     []float64       `yaml:"dynamic_filtering_range" help:"low,high of the mean reward of a group, both exclusive" len:"2"`
 	Budget    int             `yaml:"dynamic_filtering_budget" help:"most filtered groups for one batch before the run ends" unit:"groups" range:">=1"`
@@ -67,35 +71,84 @@ type AlgoConfig struct {
 
 // AdvantageConfig picks the estimator and the correction for generators that lag or differ.
 type AdvantageConfig struct {
-	Estimator string    `yaml:"estimator" help:"grpo, dr_grpo, rloo, reinforce_baseline or reinforce" enum:"grpo,dr_grpo,rloo,reinforce_baseline,reinforce"`
-	Gamma     float64   `yaml:"gamma" help:"discount of rewards over tokens (reinforce)" range:"(0,1]"`
-	NoWhiten  bool      `yaml:"no_whiten" help:"do not normalise advantages over the batch (reinforce, reinforce_baseline)"`
-	Level     string    `yaml:"is_correction_level" help:"weight by exp(Old-Gen): off, token, geo or seq" enum:"off,token,geo,seq"`
-	Mode      string    `yaml:"is_correction_mode" help:"out-of-band weights: mask, clip or trunc" enum:"mask,clip,trunc"`
+	Estimator string    `yaml:"estimator" help:"grpo, dr_grpo, rloo, reinforce_baseline, reinforce (REINFORCE++), gae (PPO with a critic) or on_policy_distill (learns from a teacher)" enum:"grpo,dr_grpo,rloo,reinforce_baseline,reinforce,reinforce++,gae,on_policy_distill"`
+	Gamma     float64   `yaml:"gamma" help:"discount of rewards over tokens (reinforce, gae)" range:"[0,1]"`
+	Lambda    float64   `yaml:"lam" help:"gae: 0 trusts the critic, 1 the rewards" range:"[0,1]"`
+	Turns     bool      `yaml:"turns" help:"give each turn the reward it earned, and credit it with what follows"`
+	TurnGamma float64   `yaml:"turn_gamma" help:"discount of rewards over turns" range:"[0,1]"`
+	NoWhiten  bool      `yaml:"no_whiten" help:"do not normalise advantages over the batch (reinforce, reinforce_baseline, gae)"`
+	Level     string    `yaml:"is_correction_level" help:"weight by exp(Old-Gen): off, token, geo or seq" enum:"off,none,token,geo,geometric,seq,sequence"`
+	Mode      string    `yaml:"is_correction_mode" help:"out-of-band weights: mask, clip or trunc" enum:"mask,clip,trunc,truncate"`
 	Threshold []float64 `yaml:"is_correction_threshold" help:"low,high of the band" len:"2"`
 }
 
-// KLConfig keeps the policy near where it started.
+// LagConfig says how the age of a token changes its weight.
+type LagConfig struct {
+	Mask  bool    `yaml:"mask" help:"leave tokens older than algo.lag.max out"`
+	Max   int     `yaml:"max" help:"oldest token that trains" unit:"optimizer steps" range:">=0"`
+	Decay float64 `yaml:"decay" help:"a token weighs less by this factor with every optimizer step of age; 1 is off" range:"[0,1]"`
+}
+
+// KLConfig keeps the policy near a reference, or brings it to a teacher.
 type KLConfig struct {
-	Coef      float64 `yaml:"init_coef" help:"weight of the KL divergence to the starting weights; 0 loads no reference model" range:">=0"`
+	Coef      float64 `yaml:"init_coef" help:"weight of the KL divergence to the reference, or of what a teacher says; 0 loads no reference" range:">=0"`
 	UseLoss   bool    `yaml:"use_loss" help:"add KL to the loss instead of the reward"`
-	Estimator string  `yaml:"estimator" help:"k1, k2 or k3" enum:"k1,k2,k3"`
+	Estimator string  `yaml:"estimator" help:"k1, k2, k3 or k3_unbiased" enum:"k1,k2,k3,k3_unbiased"`
 	Target    float64 `yaml:"target" help:"adapt the weight to keep KL near this; 0 keeps it fixed" unit:"nats" range:">=0"`
 	Horizon   int     `yaml:"horizon" help:"how slowly the weight adapts" unit:"rollouts" range:">=1"`
 }
 
 // RewardConfig shapes rewards before advantages.
 type RewardConfig struct {
-	ClipRange []float64 `yaml:"clip_range" help:"low,high of the reward of a rollout" len:"2"`
-	Shuffle   bool      `yaml:"shuffle" help:"control experiment: deal each batch's rewards out at random; nothing can be learned from them"`
+	ClipRange []float64    `yaml:"clip_range" help:"low,high of the reward of a rollout" len:"2"`
+	Length    LengthConfig `yaml:"length"`
+	Scale     float64      `yaml:"scale" help:"rewards are multiplied by it" range:">0"`
+	Normalise string       `yaml:"normalise" help:"bring rewards to mean 0 and spread 1: off, group, batch or running (all of the run so far)" enum:"off,group,batch,running"`
+	Shuffle   bool         `yaml:"shuffle" help:"control experiment: deal each batch's rewards out at random; nothing can be learned from them"`
+}
+
+// LengthConfig says how the length of a rollout, its action tokens, changes its reward.
+type LengthConfig struct {
+	Shape   string    `yaml:"shape" help:"off, overlong (a penalty before the limit), linear (shorter than the group is better) or cosine (by correctness and length)" enum:"off,overlong,linear,cosine"`
+	Max     int       `yaml:"max" help:"overlong, cosine: the longest rollout that is wanted" unit:"tokens" range:">=0"`
+	Buffer  int       `yaml:"buffer" alias:"reward.overlong_buffer_len" help:"overlong: over how many of the last tokens the penalty grows" unit:"tokens" range:">=0"`
+	Factor  float64   `yaml:"factor" alias:"reward.overlong_penalty_factor" help:"overlong, linear: the largest change of a reward" range:">0"`
+	Solved  float64   `yaml:"solved" help:"linear, cosine: a reward of at least this counts as correct"`
+	Correct []float64 `yaml:"correct" help:"cosine: reward of a correct rollout of no length, and of the longest" len:"2"`
+	Wrong   []float64 `yaml:"wrong" help:"cosine: reward of a wrong rollout of no length (and of any that is too long), and of the longest" len:"2"`
 }
 
 // ActorConfig is the policy's loss and optimizer.
 type ActorConfig struct {
-	Clip        []float64  `yaml:"eps_clip_low_high" help:"low,high of the ratio clip: 1-low to 1+high" len:"2"`
-	DualClip    float64    `yaml:"dual_clip" help:"bound of the loss where the advantage is negative; 0 is off" range:">=0"`
-	LossMode    string     `yaml:"loss_mode" help:"ppo (clipped) or pg (plain policy gradient)" enum:"ppo,pg"`
-	Entropy     float64    `yaml:"entropy_coef" help:"weight of the entropy bonus; 0 is off" range:">=0"`
+	Clip        []float64 `yaml:"eps_clip_low_high" help:"low,high of the ratio clip: 1-low to 1+high (ppo; gspo, whose ratios want about 0.0003)" len:"2"`
+	DualClip    float64   `yaml:"dual_clip" help:"ppo: bound of the loss where the advantage is negative; 0 is off" range:">=0"`
+	LossMode    string    `yaml:"loss_mode" help:"ppo (clipped), gspo (one ratio for each segment), cispo (clipped weight), sapo (a smooth gate) or pg (plain policy gradient)" enum:"ppo,gspo,cispo,sapo,pg,policy_gradient"`
+	Ceiling     float64   `yaml:"cispo_ceiling" help:"cispo: the largest weight that a ratio may be" range:">=1"`
+	Tau         []float64 `yaml:"sapo_tau" help:"sapo: how fast the gate closes for a good and for a bad token" len:"2"`
+	Proximal    string    `yaml:"proximal" help:"what the ratio compares with: decoupled (the policy at the start of the step) or behavior (the one that sampled; needs the correction off)" enum:"decoupled,behavior,coupled"`
+	Aggregation string    `yaml:"loss_agg_mode" help:"how tokens add up: token_mean, rollout_sum, rollout_mean (GRPO) or constant (Dr.GRPO)" enum:"token_mean,rollout_sum,rollout_mean,constant,token-mean,seq-mean-token-sum,seq-mean-token-mean,seq-mean-token-sum-norm"`
+	MaxTokens   int       `yaml:"loss_max_tokens" help:"constant: the length that the sum over a rollout is divided by" unit:"tokens" range:">=0"`
+	Entropy     float64   `yaml:"entropy_coef" help:"weight of the entropy bonus; 0 is off" range:">=0"`
+	Freezing    int       `yaml:"freezing_steps" help:"batches from which the critic alone learns, before the policy begins to move" unit:"batches" range:">=0"`
+	OptimConfig
+}
+
+// RefConfig says what the policy is compared with.
+type RefConfig struct {
+	Path string `yaml:"model_name_or_path" help:"model folder of a reference or teacher with the same tokenizer; empty takes the starting weights"`
+}
+
+// CriticConfig is the critic of the estimator gae.
+type CriticConfig struct {
+	Path      string  `yaml:"model_name_or_path" help:"model folder that the critic starts from, with the same tokenizer; empty takes the policy's"`
+	Clip      float64 `yaml:"value_clip" help:"a value that moved further than this in the batch is pushed no further; 0 is off" range:">=0"`
+	Coef      float64 `yaml:"value_coef" help:"weight of the value loss; under AdamW it matters for critic.max_norm alone" range:">0"`
+	MaxEpochs int     `yaml:"max_epochs" help:"times the critic is trained on each batch; 0 takes train.max_epochs" range:">=0"`
+	OptimConfig
+}
+
+// OptimConfig is how the parameters of a model step.
+type OptimConfig struct {
 	Adam        AdamConfig `yaml:"adam"`
 	Scheduler   string     `yaml:"lr_scheduler" help:"constant, linear or cosine" enum:"constant,linear,cosine"`
 	WarmupSteps int        `yaml:"lr_warmup_steps" help:"optimizer steps of linear warm-up" unit:"steps" range:">=0"`
@@ -163,20 +216,29 @@ func Defaults() Config {
 		Agent:   AgentConfig{Name: "answer", MaxTurns: 8, StepTimeout: 30, Timeout: 600},
 		Rollout: RolloutConfig{BatchSize: 16, Samples: 8, MaxNewTokens: 256, MaxLen: 2048, Temperature: 1, TopP: 1, Retries: 2},
 		Algo: AlgoConfig{
-			Advantage: AdvantageConfig{Estimator: "grpo", Gamma: 1, Level: "token", Mode: "trunc", Threshold: []float64{0.5, 5}},
+			Advantage: AdvantageConfig{Estimator: "grpo", Gamma: 1, Lambda: 1, TurnGamma: 1, Level: "token", Mode: "trunc", Threshold: []float64{0.5, 5}},
 			KL:        KLConfig{Estimator: "k3", Horizon: 10000},
-			Range:     []float64{0, 1}, Budget: 256,
+			Lag:       LagConfig{Decay: 1},
+			MinGraded: 1, Range: []float64{0, 1}, Budget: 256,
 		},
-		Reward: RewardConfig{ClipRange: []float64{-10, 10}},
+		Reward: RewardConfig{
+			ClipRange: []float64{-10, 10}, Scale: 1, Normalise: "off",
+			Length: LengthConfig{Shape: "off", Factor: 1, Solved: 1, Correct: []float64{1, 0.5}, Wrong: []float64{-0.5, 0}},
+		},
 		Actor: ActorConfig{
-			Clip: []float64{0.2, 0.2}, LossMode: "ppo",
-			Adam:      AdamConfig{LR: 1e-6, Betas: []float64{0.9, 0.95}, Eps: 1e-8},
-			Scheduler: "constant", MinLRRatio: 0.1, MaxNorm: 1,
+			Clip: []float64{0.2, 0.2}, LossMode: "ppo", Ceiling: 5, Tau: []float64{1, 1.05}, Proximal: "decoupled", Aggregation: "token_mean",
+			OptimConfig: optimizer(1e-6),
 		},
+		Critic: CriticConfig{Clip: 0.2, Coef: 1, OptimConfig: optimizer(5e-6)},
 		Train:  TrainConfig{Episodes: 1, MaxEpochs: 1, MicroTokens: 8192, Mode: "sync", Seed: 42},
 		Eval:   EvalConfig{Samples: 1, Temperature: 1},
 		Ckpt:   CkptConfig{SaveSteps: 1, MaxNum: 3, BestKey: "pass1"},
 		Logger: LoggerConfig{TensorBoard: true, KeepPerStep: 4, KeepMiB: 8},
 		Engine: EngineConfig{CacheMiB: 256},
 	}
+}
+
+// optimizer is AdamW at a constant rate.
+func optimizer(lr float64) OptimConfig {
+	return OptimConfig{Adam: AdamConfig{LR: lr, Betas: []float64{0.9, 0.95}, Eps: 1e-8}, Scheduler: "constant", MinLRRatio: 0.1, MaxNorm: 1}
 }

@@ -3,7 +3,6 @@
 package run
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -119,13 +118,6 @@ func (m *Model) export(dir string, w engine.Weights) error {
 	return nil
 }
 
-// engines are the embedded engine's parts over one model.
-type engines struct {
-	generator *local.Generator
-	learner   *local.Learner
-	reference *local.Learner // frozen; nil without KL
-}
-
 // engineConfig sizes the engine for sequences of at most shape.MaxPositions tokens.
 func engineConfig(threads, running, cacheMiB, microTokens int, shape model.Config) local.Config {
 	c := local.Default()
@@ -140,20 +132,6 @@ func engineConfig(threads, running, cacheMiB, microTokens int, shape model.Confi
 		c.Pages = max(int(int64(cacheMiB)<<20/model.KVBytes(shape, 1)), least)
 	}
 	return c
-}
-
-func (e *engines) close() error {
-	var errs []error
-	if e.generator != nil {
-		errs = append(errs, e.generator.Close())
-	}
-	if e.learner != nil {
-		errs = append(errs, e.learner.Close())
-	}
-	if e.reference != nil {
-		errs = append(errs, e.reference.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // bounded lowers the longest sequence of a shape: the engine reserves memory for it.

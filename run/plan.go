@@ -88,8 +88,8 @@ func PlanRL(cfg *Config) (*Plan, error) {
 	p.add("weights as read", 4*p.Parameters)
 	p.learner(m)
 	p.generator(m)
-	if cfg.Algo.KL.Coef > 0 {
-		p.add("reference", m.Learner())
+	if err := p.companions(r); err != nil {
+		return nil, err
 	}
 	p.Writes = []string{
 		cfg.Ckpt.Path + "/{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",

@@ -13,7 +13,6 @@ import (
 	"molt/examples/answer"
 	"molt/examples/shop"
 	"molt/numeric/model"
-	"molt/numeric/optim"
 	"molt/prompts"
 	"molt/traj"
 )
@@ -30,6 +29,7 @@ type rlPlan struct {
 	model    *Model
 	shape    model.Config // of the model, its longest sequence lowered to the run's
 	engine   local.Config
+	others   companions
 	algo     algo.Config
 	sets     []*prompts.Set
 	stream   *prompts.Stream
@@ -65,9 +65,14 @@ func preflight(cfg *Config) (*rlPlan, error) {
 	if err := p.lengths(); err != nil {
 		return nil, err
 	}
-	p.horizon()
+	if err := p.horizon(); err != nil {
+		return nil, err
+	}
 	p.sizes()
-	return p, p.engine.Validate(p.shape)
+	if err := p.engine.Validate(p.shape); err != nil {
+		return nil, err
+	}
+	return p, p.companions()
 }
 
 // settings checks what needs no file.
@@ -98,53 +103,21 @@ func (p *rlPlan) settings() error {
 	if c.Actor.Scheduler != "constant" && c.Train.Steps > 0 && c.Actor.WarmupSteps >= c.Train.Steps*p.updatesPerBatch() {
 		refuse("actor.lr_warmup_steps", "the warm-up is longer than the run", "shorten it")
 	}
-	if !c.Algo.Filter && (c.Algo.Range[0] != 0 || c.Algo.Range[1] != 1) {
-		refuse("algo.dynamic_filtering_range", "it has no effect without filtering", "add --algo.dynamic_filtering_enable, or leave it out")
+	if c.distils() && c.Ref.Path == "" {
+		refuse("ref.model_name_or_path", "distillation learns from a teacher, and there is none", "name a model folder with the same tokenizer")
 	}
+	if c.Reward.Shuffle && c.distils() {
+		refuse("reward.shuffle", "distillation does not look at rewards, so it is no control", "leave it out")
+	}
+	c.unread(refuse)
 	p.mathematics()
+	if age := p.facts().MaxLag; c.Algo.Lag.Mask && int64(c.Algo.Lag.Max) < age {
+		refuse("algo.lag.max", fmt.Sprintf("weights change between batches only: every batch but the first is stale, all of it is %d optimizer steps old, and nothing would train", age), "leave algo.lag.mask out")
+	}
 	for _, q := range algo.Check(p.algo, p.facts()) {
 		refuse(settingOf(q.Field), q.Why, q.Fix)
 	}
 	return errors.Join(problems...)
-}
-
-// mathematics translates the settings into algo's words.
-func (p *rlPlan) mathematics() {
-	c := p.cfg
-	p.algo = algo.Config{
-		RewardLow: c.Reward.ClipRange[0], RewardHigh: c.Reward.ClipRange[1],
-		Advantage:   algo.AdvantageConfig{Estimator: c.Algo.Advantage.Estimator, Gamma: c.Algo.Advantage.Gamma, NoWhiten: c.Algo.Advantage.NoWhiten},
-		Correction:  algo.CorrectionConfig{Level: c.Algo.Advantage.Level, Mode: c.Algo.Advantage.Mode, Low: c.Algo.Advantage.Threshold[0], High: c.Algo.Advantage.Threshold[1]},
-		Loss:        algo.LossConfig{Name: map[string]string{"ppo": "ppo", "pg": "policy_gradient"}[c.Actor.LossMode], ClipLow: c.Actor.Clip[0], ClipHigh: c.Actor.Clip[1], DualClip: c.Actor.DualClip},
-		KL:          algo.KLConfig{Estimator: c.Algo.KL.Estimator, Coef: c.Algo.KL.Coef, AsLoss: c.Algo.KL.UseLoss, Target: c.Algo.KL.Target, Horizon: float64(c.Algo.KL.Horizon)},
-		EntropyCoef: c.Actor.Entropy,
-		Filter:      algo.FilterConfig{MinGraded: 1, Dynamic: c.Algo.Filter, Low: c.Algo.Range[0], High: c.Algo.Range[1]},
-	}
-	if c.Train.Mode == "one_step_ahead" {
-		p.lag = 1
-	}
-}
-
-func (p *rlPlan) facts() algo.Facts {
-	c := p.cfg
-	return algo.Facts{N: c.Rollout.Samples, MaxLag: int64(p.lag), Temperature: c.Rollout.Temperature, TopP: c.Rollout.TopP, MinP: c.Rollout.MinP, TopK: c.Rollout.TopK, Reference: c.Algo.KL.Coef > 0}
-}
-
-// settingOf gives the user's name of a field of algo.
-func settingOf(field string) string {
-	names := map[string]string{
-		"reward.low": "reward.clip_range", "advantage.estimator": "algo.advantage.estimator", "advantage.gamma": "algo.advantage.gamma",
-		"advantage.no_whiten": "algo.advantage.no_whiten", "correction.level": "algo.advantage.is_correction_level",
-		"correction.mode": "algo.advantage.is_correction_mode", "correction.low": "algo.advantage.is_correction_threshold",
-		"loss.name": "actor.loss_mode", "loss.clip_low": "actor.eps_clip_low_high", "loss.clip_high": "actor.eps_clip_low_high",
-		"loss.dual_clip": "actor.dual_clip", "loss.entropy_coef": "actor.entropy_coef", "kl.coef": "algo.kl.init_coef",
-		"kl.estimator": "algo.kl.estimator", "kl.as_loss": "algo.kl.use_loss", "kl.target": "algo.kl.target",
-		"filter.low": "algo.dynamic_filtering_range", "filter.dynamic": "algo.dynamic_filtering_enable",
-	}
-	if name, ok := names[field]; ok {
-		return name
-	}
-	return field
 }
 
 // filter judges a group for the scheduler: "" when it trains.
@@ -214,21 +187,28 @@ func (p *rlPlan) fits(t agent.Task) error {
 }
 
 // horizon counts the batches and optimizer steps of the whole run.
-func (p *rlPlan) horizon() {
+func (p *rlPlan) horizon() error {
 	c := p.cfg
 	p.steps = int64(c.Train.Steps)
 	if p.steps == 0 {
 		p.steps = int64((p.prompts*c.Train.Episodes + c.Rollout.BatchSize - 1) / c.Rollout.BatchSize)
 	}
-	p.updates = p.steps * int64(p.updatesPerBatch())
+	if frozen := int64(c.Actor.Freezing); frozen > 0 && frozen >= p.steps {
+		return &Problem{Code: CodeCombined, Where: "actor.freezing_steps", What: fmt.Sprintf("the policy would not move in any of the %d batches", p.steps), Fix: "lower it, or take more batches"}
+	}
+	p.updates = (p.steps - int64(c.Actor.Freezing)) * int64(p.updatesPerBatch())
+	return nil
 }
 
-func (p *rlPlan) updatesPerBatch() int {
+// updatesPerBatch counts the optimizer steps of the policy for each batch, miniBatches those of one pass over it.
+func (p *rlPlan) updatesPerBatch() int { return p.miniBatches() * p.cfg.Train.MaxEpochs }
+
+func (p *rlPlan) miniBatches() int {
 	c := p.cfg
 	if c.Train.BatchSize == 0 {
-		return c.Train.MaxEpochs
+		return 1
 	}
-	return (c.Rollout.BatchSize*c.Rollout.Samples + c.Train.BatchSize - 1) / c.Train.BatchSize * c.Train.MaxEpochs
+	return (c.Rollout.BatchSize*c.Rollout.Samples + c.Train.BatchSize - 1) / c.Train.BatchSize
 }
 
 func (p *rlPlan) sizes() {
@@ -238,5 +218,5 @@ func (p *rlPlan) sizes() {
 		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
 	}
 	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
-	p.engine.Optimizer.Adam = optim.Adam{Beta1: c.Actor.Adam.Betas[0], Beta2: c.Actor.Adam.Betas[1], Eps: c.Actor.Adam.Eps, Decay: c.Actor.Adam.WeightDecay}
+	p.engine.Optimizer.Adam = c.Actor.optimizer()
 }

@@ -5,12 +5,10 @@ package run
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"molt/agent"
 	"molt/engine"
-	"molt/engine/local"
 	"molt/gateway"
 	"molt/metrics"
 	"molt/rollout"
@@ -48,30 +46,6 @@ func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
 	return r.openDriver(plan, state)
 }
 
-// models are the learners that the run has.
-func (e *engines) models() train.Models {
-	m := train.Models{Policy: e.learner}
-	if e.reference != nil {
-		m.Reference = e.reference
-	}
-	return m
-}
-
-func (r *rlRun) openEngines(plan *rlPlan) (err error) {
-	e := &engines{}
-	if e.learner, err = local.NewLearner(plan.shape, r.model.Weights, plan.engine); err == nil {
-		e.generator, err = local.NewGenerator(plan.shape, r.model.Weights, plan.engine)
-	}
-	if err == nil && r.cfg.Algo.KL.Coef > 0 {
-		e.reference, err = local.NewLearner(plan.shape, r.model.Weights, plan.engine)
-	}
-	if err != nil {
-		return errors.Join(&Problem{Code: CodeModel, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}, e.close())
-	}
-	r.engines = e
-	return nil
-}
-
 // openLog starts the events of the run, or continues them at the checkpoint.
 func (r *rlRun) openLog(plan *rlPlan) (err error) {
 	sinks := r.view.sinks()
@@ -90,10 +64,10 @@ func (r *rlRun) openLog(plan *rlPlan) (err error) {
 
 // trainConfig is what a step needs to know.
 func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
-	schedule := local.Schedule{Kind: r.cfg.Actor.Scheduler, LR: r.cfg.Actor.Adam.LR, Warmup: int64(r.cfg.Actor.WarmupSteps), Steps: plan.updates, MinRatio: r.cfg.Actor.MinLRRatio}
 	c := train.Config{
 		Config: plan.algo, BatchSize: r.cfg.Train.BatchSize, MaxEpochs: r.cfg.Train.MaxEpochs, MicroTokens: r.cfg.Train.MicroTokens,
-		MaxNorm: r.cfg.Actor.MaxNorm, LR: schedule.At, Exact: r.engines.generator.Capabilities().Deterministic,
+		MaxNorm: r.cfg.Actor.MaxNorm, LR: r.cfg.Actor.schedule(plan.updates).At, Exact: engine.Exact(r.engines.generator.Capabilities(), r.engines.learner.Capabilities()),
+		Critic: plan.criticConfig(),
 	}
 	if r.cfg.Reward.Shuffle {
 		c.Shuffle = func(reward []float64) { shuffle(reward, r.cfg.Train.Seed, uint64(r.saved.Step)) }

@@ -36,6 +36,10 @@ func settingsOf(v reflect.Value, prefix string) []*Setting {
 	var list []*Setting
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
+		if field.Anonymous {
+			list = append(list, settingsOf(v.Field(i), prefix)...)
+			continue
+		}
 		name := prefix + field.Tag.Get("yaml")
 		if field.Type.Kind() == reflect.Struct {
 			list = append(list, settingsOf(v.Field(i), name+".")...)

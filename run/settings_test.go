@@ -44,7 +44,7 @@ func TestSet(t *testing.T) {
 		{"actor.adam.lr", "-1", "wants >=0, not -1"},
 		{"actor.eps_clip_low_high", "0.2,0.28", ""},
 		{"actor.eps_clip_low_high", "0.2", "wants 2 values separated by commas, not 1"},
-		{"algo.advantage.estimator", "gpro", "wants one of grpo, dr_grpo, rloo, reinforce_baseline, reinforce, not \"gpro\"; did you mean grpo?"},
+		{"algo.advantage.estimator", "gpro", "wants one of grpo, dr_grpo, rloo, reinforce_baseline, reinforce, reinforce++, gae, on_policy_distill, not \"gpro\"; did you mean grpo?"},
 		{"train.seed", "18446744073709551615", ""},
 		{"train.seed", "-1", `wants a whole number >= 0, not "-1"`},
 		{"algo.dynamic_filtering_enable", "true", ""},

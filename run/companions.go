@@ -1,0 +1,181 @@
+// The models of a run besides the policy: what it is compared with or taught by, and its critic.
+
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"molt/engine"
+	"molt/engine/local"
+	"molt/numeric/model"
+	"molt/numeric/optim"
+	"molt/train"
+)
+
+// companion is one of them, checked and ready to be loaded.
+type companion struct {
+	path    string
+	shape   model.Config
+	weights engine.Weights
+	engine  local.Config
+}
+
+// companions are nil where the run has no such model.
+type companions struct {
+	reference *companion // never changes
+	critic    *companion
+}
+
+// companions opens and checks the models besides the policy.
+func (p *rlPlan) companions() (err error) {
+	if p.cfg.compares() {
+		if p.others.reference, err = p.companion("ref.model_name_or_path", p.cfg.Ref.Path); err != nil {
+			return err
+		}
+		if p.cfg.distils() && p.others.reference.weights.Fingerprint == p.model.Weights.Fingerprint {
+			return &Problem{Code: CodeCombined, Where: "ref.model_name_or_path", What: "the teacher has the weights that training starts from, so it teaches nothing", Fix: "name another model"}
+		}
+	}
+	if !p.cfg.criticises() {
+		return nil
+	}
+	critic, err := p.companion("critic.model_name_or_path", p.cfg.Critic.Path)
+	if err != nil {
+		return err
+	}
+	critic.shape, critic.weights = local.AddValueHead(critic.shape, critic.weights)
+	critic.engine.Optimizer.Adam = p.cfg.Critic.optimizer()
+	p.others.critic = critic
+	if err := p.cfg.Critic.schedule(p.criticUpdates()).Validate(); err != nil {
+		return &Problem{Code: CodeSetting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
+	}
+	return nil
+}
+
+// companion is the policy's own model, or another one that reads the same tokens.
+func (p *rlPlan) companion(setting, path string) (*companion, error) {
+	m := p.model
+	if path != "" {
+		var err error
+		if m, err = OpenModel(path); err != nil {
+			return nil, err
+		}
+		if err := sameVocabulary(p.model, m); err != nil {
+			return nil, &Problem{Code: CodeTokenizer, Where: setting, What: err.Error(), Fix: "choose a model with the policy's tokenizer"}
+		}
+		p.inputs[setting] = m.Weights.Fingerprint
+	}
+	c := &companion{path: m.Path, shape: m.Shape, weights: m.Weights, engine: p.engine}
+	if p.shape.MaxPositions > c.shape.MaxPositions {
+		return nil, &Problem{Code: CodeSetting, Where: setting, What: fmt.Sprintf("rollout.max_len is %d and this model sees at most %d tokens", p.shape.MaxPositions, c.shape.MaxPositions), Fix: "lower rollout.max_len"}
+	}
+	c.shape.MaxPositions = p.shape.MaxPositions
+	return c, c.engine.Validate(c.shape)
+}
+
+// sameVocabulary refuses a model that reads other tokens than the policy: it would be asked about ids that mean something
+// else to it.
+func sameVocabulary(policy, other *Model) error {
+	for id := range int32(max(policy.Tok.VocabSize(), other.Tok.VocabSize())) {
+		if ours, theirs := policy.Tok.Token(id), other.Tok.Token(id); ours != theirs {
+			return fmt.Errorf("%s has another vocabulary than the policy: id %d is %q and not %q", other.Path, id, theirs, ours)
+		}
+	}
+	if other.Shape.Vocab < policy.Shape.Vocab {
+		return fmt.Errorf("%s has a vocabulary of %d and the policy one of %d: it does not know all ids that may be sampled", other.Path, other.Shape.Vocab, policy.Shape.Vocab)
+	}
+	return nil
+}
+
+// optimizer is AdamW as the engine knows it.
+func (c OptimConfig) optimizer() optim.Adam {
+	return optim.Adam{Beta1: c.Adam.Betas[0], Beta2: c.Adam.Betas[1], Eps: c.Adam.Eps, Decay: c.Adam.WeightDecay}
+}
+
+// schedule is the learning rate over so many optimizer steps.
+func (c OptimConfig) schedule(updates int64) local.Schedule {
+	return local.Schedule{Kind: c.Scheduler, LR: c.Adam.LR, Warmup: int64(c.WarmupSteps), Steps: updates, MinRatio: c.MinLRRatio}
+}
+
+// criticEpochs is how often the critic is trained on each batch, criticUpdates its optimizer steps in the whole run.
+func (p *rlPlan) criticEpochs() int {
+	if p.cfg.Critic.MaxEpochs > 0 {
+		return p.cfg.Critic.MaxEpochs
+	}
+	return p.cfg.Train.MaxEpochs
+}
+
+func (p *rlPlan) criticUpdates() int64 { return p.steps * int64(p.miniBatches()*p.criticEpochs()) }
+
+func (p *rlPlan) criticConfig() train.CriticConfig {
+	c := p.cfg.Critic
+	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: c.schedule(p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
+}
+
+// engines are the embedded engine's parts.
+type engines struct {
+	generator *local.Generator
+	learner   *local.Learner
+	reference *local.Learner // frozen; nil without one
+	critic    *local.Learner // nil without one
+}
+
+func (r *rlRun) openEngines(plan *rlPlan) (err error) {
+	e := &engines{}
+	where := r.model.Path
+	if e.learner, err = local.NewLearner(plan.shape, r.model.Weights, plan.engine); err == nil {
+		e.generator, err = local.NewGenerator(plan.shape, r.model.Weights, plan.engine)
+	}
+	load := func(c *companion, l **local.Learner) {
+		if err == nil && c != nil {
+			where = c.path
+			*l, err = local.NewLearner(c.shape, c.weights, c.engine)
+		}
+	}
+	load(plan.others.reference, &e.reference)
+	load(plan.others.critic, &e.critic)
+	if err != nil {
+		return errors.Join(&Problem{Code: CodeModel, Where: where, What: err.Error(), Fix: "choose another model", Err: err}, e.close())
+	}
+	r.engines = e
+	return nil
+}
+
+// models are the learners as a trainer drives them.
+func (e *engines) models() train.Models {
+	m := train.Models{Policy: e.learner}
+	if e.reference != nil {
+		m.Reference = e.reference
+	}
+	if e.critic != nil {
+		m.Critic = e.critic
+	}
+	return m
+}
+
+func (e *engines) close() error {
+	var errs []error
+	if e.generator != nil {
+		errs = append(errs, e.generator.Close())
+	}
+	for _, l := range []*local.Learner{e.learner, e.reference, e.critic} {
+		if l != nil {
+			errs = append(errs, l.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// companions adds the memory of the models besides the policy.
+func (p *Plan) companions(r *rlPlan) error {
+	add := func(part string, c *companion) error {
+		if c == nil {
+			return nil
+		}
+		m, err := local.Plan(c.shape, c.engine)
+		p.add(part, m.Learner())
+		return err
+	}
+	return errors.Join(add("reference", r.others.reference), add("critic", r.others.critic))
+}

@@ -1,0 +1,58 @@
+// Settings that only some choices read. Where they were changed and nothing reads them the run is refused: it would not
+// mean what its configuration says. What algo knows itself is in algo.Rules.
+
+package run
+
+import (
+	"slices"
+	"strings"
+
+	"molt/algo"
+)
+
+// readers lists them. A setting that ends with a dot is a section.
+var readers = []struct {
+	setting string
+	choice  string // that reads it
+	reads   func(*Config) bool
+}{
+	{"actor.eps_clip_low_high", "actor.loss_mode ppo or gspo", func(c *Config) bool { return rowOf(algo.Losses, c.Actor.LossMode).Clips }},
+	{"actor.cispo_ceiling", "actor.loss_mode cispo", func(c *Config) bool { return c.Actor.LossMode == "cispo" }},
+	{"actor.sapo_tau", "actor.loss_mode sapo", func(c *Config) bool { return c.Actor.LossMode == "sapo" }},
+	{"actor.freezing_steps", "algo.advantage.estimator gae", (*Config).criticises},
+	{"critic.", "algo.advantage.estimator gae", (*Config).criticises},
+	{"reward.length.max", "reward.length.shape overlong or cosine", func(c *Config) bool { return c.lengthIs("overlong", "cosine") }},
+	{"reward.length.buffer", "reward.length.shape overlong", func(c *Config) bool { return c.lengthIs("overlong") }},
+	{"reward.length.factor", "reward.length.shape overlong or linear", func(c *Config) bool { return c.lengthIs("overlong", "linear") }},
+	{"reward.length.solved", "reward.length.shape linear or cosine", func(c *Config) bool { return c.lengthIs("linear", "cosine") }},
+	{"reward.length.correct", "reward.length.shape cosine", func(c *Config) bool { return c.lengthIs("cosine") }},
+	{"reward.length.wrong", "reward.length.shape cosine", func(c *Config) bool { return c.lengthIs("cosine") }},
+	{"algo.advantage.is_correction_mode", "another algo.advantage.is_correction_level than off", (*Config).corrects},
+	{"algo.advantage.is_correction_threshold", "another algo.advantage.is_correction_level than off", (*Config).corrects},
+	{"algo.lag.max", "algo.lag.mask", func(c *Config) bool { return c.Algo.Lag.Mask }},
+	{"algo.kl.estimator", "algo.kl.init_coef above 0", (*Config).compares},
+	{"algo.kl.use_loss", "algo.kl.init_coef above 0", (*Config).compares},
+	{"algo.kl.horizon", "algo.kl.target above 0", func(c *Config) bool { return c.Algo.KL.Target > 0 }},
+	{"algo.dynamic_filtering_range", "algo.dynamic_filtering_enable", func(c *Config) bool { return c.Algo.Filter }},
+}
+
+// unread refuses what was changed and is not read.
+func (c *Config) unread(refuse func(setting, why, fix string)) {
+	builtIn := Defaults()
+	before := Settings(&builtIn)
+	for i, s := range Settings(c) {
+		if s.Text() == before[i].Text() {
+			continue
+		}
+		for _, r := range readers {
+			if of := strings.HasSuffix(r.setting, ".") && strings.HasPrefix(s.Name, r.setting); (of || s.Name == r.setting) && !r.reads(c) {
+				refuse(s.Name, "it has no effect: nothing but "+r.choice+" reads it", "choose that, or leave it out")
+			}
+		}
+	}
+}
+
+func (c *Config) lengthIs(shapes ...string) bool {
+	return slices.Contains(shapes, c.Reward.Length.Shape)
+}
+func (c *Config) corrects() bool { return !rowOf(algo.Levels, c.Algo.Advantage.Level).Off }
