@@ -13,8 +13,8 @@
 // A PyTorch FSDP2 worker implements Learner over a connection to rank 0. Forward sends the micro-batch, every rank runs
 // its shard of the forward pass and keeps the graph, and rank 0 answers with log-probs: the [Pass] is a handle on the
 // graph that lives across the round trip. Backward sends the per-token gradients and seeds one backward pass; Release
-// drops the graph without one. Micro-batches of one step are spread over data-parallel ranks; gradients are summed,
-// never averaged, because the gradients that Go sends are already divided by the step's global denominator. Save and
+// drops the graph without one. The sequences of a micro-batch are dealt out to data-parallel ranks, which
+// MaxBatch counts together; gradients are summed, never averaged, because the gradients that Go sends are already divided by the step's global denominator. Save and
 // Load name a folder that every rank can reach: each writes its shard, rank 0 writes the manifest last. When a rank
 // dies, every pending and later call returns an error for which errors.Is(err, ErrLost) holds; the driver starts a new
 // learner and loads the last checkpoint. Nothing is retried inside the engine, because half a step cannot be undone.

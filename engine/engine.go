@@ -71,10 +71,11 @@ type Reply struct {
 // Capabilities says what an engine can prove. A run is refused at launch when its algorithm needs something missing.
 type Capabilities struct {
 	Name          string
-	Deterministic bool // same Key and weights, same bits, for any batch, chunking and cache reuse
-	Versions      bool // a version on every token, also when weights change under a request
-	Vocab         int  // ids are 0..Vocab-1
-	MaxTokens     int  // longest prompt plus reply
+	Deterministic bool   // same Key and weights, same bits, for any batch, chunking and cache reuse
+	Numerics      string // names the arithmetic; "" is nobody else's. See LearnerCapabilities
+	Versions      bool   // a version on every token, also when weights change under a request
+	Vocab         int    // ids are 0..Vocab-1
+	MaxTokens     int    // longest prompt plus reply
 }
 
 // Learner owns the weights under training. It is driven by one goroutine: the calls of a step are
@@ -139,10 +140,11 @@ type StepResult struct {
 // LearnerCapabilities says what a learner can do.
 type LearnerCapabilities struct {
 	Name      string
-	Value     bool // has a value head
+	Numerics  string // a Generator with the same name reports, bit for bit, the log-probs that Forward computes at equal weights
+	Value     bool   // has a value head
 	Vocab     int
 	MaxTokens int // longest sequence
-	MaxBatch  int // most tokens in one Forward
+	MaxBatch  int // most tokens in one Forward, over all ranks: a distributed learner deals whole sequences out itself
 }
 
 // WeightSink receives published weights. A sink proves what it serves: the fingerprint comes back with every reply.
@@ -158,6 +160,7 @@ type Weights struct {
 	Version     traj.Version
 	Parent      traj.Version // the version this one was trained from
 	Fingerprint string       // over names, shapes and bytes
+	Folder      string       // safetensors that hold the bytes, for engines elsewhere; "" when they are in Tensors
 	Tensors     []Tensor
 }
 
@@ -165,7 +168,7 @@ type Weights struct {
 type Tensor struct {
 	Name  string
 	Shape []int
-	Data  []float32
+	Data  []float32 // nil where the bytes are only in Weights.Folder
 }
 
 var (

@@ -73,7 +73,7 @@ func NewScript(config ScriptConfig) *Script {
 }
 
 func (s *Script) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Name: "script", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens}
+	return engine.Capabilities{Name: "script", Numerics: "toy", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens}
 }
 
 // Requests lists every request that was accepted, in order of arrival.

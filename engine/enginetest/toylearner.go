@@ -47,7 +47,7 @@ func (l *Toy) ready(doing string) error {
 }
 
 func (l *Toy) Capabilities() engine.LearnerCapabilities {
-	return engine.LearnerCapabilities{Name: "toy", Value: true, Vocab: l.weights.vocab, MaxTokens: l.maxTokens, MaxBatch: l.maxBatch}
+	return engine.LearnerCapabilities{Name: "toy", Numerics: "toy", Value: true, Vocab: l.weights.vocab, MaxTokens: l.maxTokens, MaxBatch: l.maxBatch}
 }
 
 func (l *Toy) Close() error { return nil }

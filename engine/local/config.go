@@ -10,6 +10,9 @@ import (
 	"molt/numeric/optim"
 )
 
+// numerics names the arithmetic that generator and learner share: float32, one order for every sum.
+const numerics = "molt-f32-1"
+
 // Config says how the embedded engine uses its machine and how it optimises. Nothing but Optimizer changes a bit of the result.
 type Config struct {
 	// Threads that compute, for the generator and for the learner each, the caller's included. 0 takes all cores. Idle ones

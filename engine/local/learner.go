@@ -81,6 +81,7 @@ func trained(weights, grads []model.Param) []optim.Param {
 func (l *Learner) Capabilities() engine.LearnerCapabilities {
 	return engine.LearnerCapabilities{
 		Name:      "local",
+		Numerics:  numerics,
 		Value:     l.shape.ValueHead,
 		Vocab:     l.shape.Vocab,
 		MaxTokens: l.shape.MaxPositions,
