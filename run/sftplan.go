@@ -77,6 +77,12 @@ func (p *sftPlan) settings() error {
 	if c.Data.Probs != nil && len(c.Data.Probs) != len(c.Data.Dataset) {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset_probs", What: fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Dataset)), Fix: "give one weight for each file, or none"})
 	}
+	if c.Train.Steps > 0 && c.Train.MaxEpochs != SFTDefaults().Train.MaxEpochs {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: "train.max_epochs", What: "it has no effect: train.steps says how long to train", Fix: "leave one of the two out"})
+	}
+	if c.Model.Scheduler == "constant" && c.Model.MinLRRatio != SFTDefaults().Model.MinLRRatio {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: "model.min_lr_ratio", What: "it has no effect: the learning rate is constant", Fix: "choose another model.lr_scheduler, or leave it out"})
+	}
 	if len(c.Eval.Dataset) == 0 && c.Eval.Steps > 0 {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "eval.steps", What: "evaluation is wanted and there is nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"})
 	}

@@ -4,6 +4,7 @@
 package run
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -34,6 +35,8 @@ var readers = []struct {
 	{"algo.kl.use_loss", "algo.kl.init_coef above 0", (*Config).compares},
 	{"algo.kl.horizon", "algo.kl.target above 0", func(c *Config) bool { return c.Algo.KL.Target > 0 }},
 	{"algo.dynamic_filtering_range", "algo.dynamic_filtering_enable", func(c *Config) bool { return c.Algo.Filter }},
+	{"train.num_episodes", "a run without train.steps", func(c *Config) bool { return c.Train.Steps == 0 }},
+	{"actor.min_lr_ratio", "another actor.lr_scheduler than constant", func(c *Config) bool { return c.Actor.Scheduler != "constant" }},
 }
 
 // unread refuses what was changed and is not read.
@@ -56,3 +59,24 @@ func (c *Config) lengthIs(shapes ...string) bool {
 	return slices.Contains(shapes, c.Reward.Length.Shape)
 }
 func (c *Config) corrects() bool { return !rowOf(algo.Levels, c.Algo.Advantage.Level).Off }
+
+// readByEval are the settings that an evaluation reads; a name that ends with a dot is a section.
+var readByEval = []string{
+	"model.", "data.input_key", "data.label_key", "data.tools_key", "data.id_key", "agent.", "rollout.max_new_tokens", "rollout.max_len",
+	"rollout.top_p", "rollout.top_k", "rollout.min_p", "rollout.retries", "eval.dataset", "eval.n_samples_per_prompt", "eval.temperature",
+	"eval.max_samples", "train.seed", "engine.",
+}
+
+// CheckEval refuses flags that an evaluation does not read. A recipe may hold more: that of a run is a good one.
+func CheckEval(settings []*Setting) error {
+	var problems []error
+	for _, s := range settings {
+		read := slices.ContainsFunc(readByEval, func(name string) bool {
+			return s.Name == name || strings.HasSuffix(name, ".") && strings.HasPrefix(s.Name, name)
+		})
+		if s.Source == "flag" && !read {
+			problems = append(problems, &Problem{Code: CodeCombined, Where: s.Name, What: "it has no effect: an evaluation does not read it", Fix: "leave it out"})
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"molt/run"
 )
@@ -22,7 +23,7 @@ func (*evalCmd) Help() string {
 func (c *evalCmd) Run(ctx context.Context, a *app) error {
 	cfg := run.Defaults()
 	settings := run.Settings(&cfg)
-	if err := a.resolve(settings, c.Recipe); err != nil {
+	if err := errors.Join(a.resolve(settings, c.Recipe), run.CheckEval(settings)); err != nil {
 		return err
 	}
 	if c.DryRun {
