@@ -57,7 +57,7 @@ func (l *Learner) prepare() (err error) {
 	if l.grads, err = model.NewGrads(l.shape); err != nil {
 		return err
 	}
-	if l.optimizer, err = optim.New(trained(l.model.Params(), l.grads.Params()), l.config.Optimizer); err != nil {
+	if l.optimizer, err = optim.New(trained(l.model.Params(), l.grads.Params()), l.config.Optimizer, l.config.Threads); err != nil {
 		l.grads.Free()
 		return err
 	}

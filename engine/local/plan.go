@@ -30,7 +30,7 @@ func Plan(shape model.Config, config Config) (Memory, error) {
 		GeneratorWork:    model.WorkBytes(shape, config.Threads, config.stepBudget()) + 4*int64(config.Running)*int64(shape.Vocab),
 		LearnerWeights:   model.ModelBytes(shape, true),
 		Gradients:        model.GradsBytes(shape),
-		Moments:          optim.Bytes(trained(model.Layout(shape), nil), config.Optimizer),
+		Moments:          optim.Bytes(trained(model.Layout(shape), nil), config.Optimizer, config.Threads),
 		Activations:      model.WorkBytes(shape, config.Threads, config.batchBudget()),
 	}, nil
 }

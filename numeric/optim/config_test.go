@@ -39,7 +39,7 @@ func TestValidate(t *testing.T) {
 		if err := c.Validate(params); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)
 		}
-		if _, err := New(params, c); err == nil {
+		if _, err := New(params, c, 1); err == nil {
 			t.Errorf("%q: an optimizer was made", want)
 		}
 	}

@@ -75,7 +75,7 @@ func near(t *testing.T, what string, got []float32, want []float64, within float
 
 func newOptimizer(t testing.TB, c Config, params ...Param) *Optimizer {
 	t.Helper()
-	o, err := New(params, c)
+	o, err := New(params, c, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

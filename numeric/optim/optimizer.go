@@ -6,8 +6,8 @@ import (
 	"molt/numeric/kernel"
 )
 
-// Optimizer holds the state of parameters under training. One goroutine drives it. Threads change no bit: elements step
-// independently, sums add up pieces of kernel.SumChunk elements in order, and matrix products share out their outputs.
+// Optimizer holds the state of parameters under training. One goroutine drives it. Threads change no bit: elements and
+// matrices step independently, and sums add up pieces of kernel.SumChunk elements in order.
 type Optimizer struct {
 	Steps int // taken; with State, all that a step depends on
 
@@ -17,7 +17,7 @@ type Optimizer struct {
 	grads    [][]float32
 	squares  []float64 // of the pieces of grads
 	state    []Tensor
-	scratch  scratch
+	scratch  []scratch // of each thread
 	arena    *kernel.Arena
 }
 
@@ -28,13 +28,14 @@ type Tensor struct {
 	Data  []float32
 }
 
-// New makes an optimizer with empty moments, off the Go heap. It keeps the slices of params. Free releases the moments.
-func New(params []Param, c Config) (*Optimizer, error) {
+// New makes an optimizer with empty moments, off the Go heap, for pools of at most so many threads. It keeps the slices of
+// params. Free releases the moments.
+func New(params []Param, c Config, threads int) (*Optimizer, error) {
 	if err := c.Validate(params); err != nil {
 		return nil, err
 	}
 	rules, _ := c.rules(params)
-	o := &Optimizer{config: c, arena: kernel.NewArena(floats(params, rules))}
+	o := &Optimizer{config: c, arena: kernel.NewArena(floats(params, rules, threads))}
 	for i, p := range params {
 		switch rules[i].method {
 		case frozen:
@@ -49,7 +50,10 @@ func New(params []Param, c Config) (*Optimizer, error) {
 		}
 	}
 	o.squares = make([]float64, len(o.grads))
-	o.scratch = newScratch(roomFor(params, rules), o.arena)
+	arrange(o.matrices)
+	for range threads {
+		o.scratch = append(o.scratch, roomFor(params, rules).allocate(o.arena))
+	}
 	return o, nil
 }
 
@@ -68,13 +72,13 @@ func (o *Optimizer) State() []Tensor { return o.state }
 func (o *Optimizer) Free() { o.arena.Free() }
 
 // Bytes is the memory that New takes for these parameters, whose Data and Grad may be nil.
-func Bytes(params []Param, c Config) int64 {
+func Bytes(params []Param, c Config, threads int) int64 {
 	rules, _ := c.rules(params)
-	return 4 * int64(floats(params, rules))
+	return 4 * int64(floats(params, rules, threads))
 }
 
-func floats(params []Param, rules []rule) int {
-	sum := roomFor(params, rules).floats()
+func floats(params []Param, rules []rule, threads int) int {
+	sum := threads * roomFor(params, rules).floats()
 	for i, p := range params {
 		sum += moments[rules[i].method] * pad(p.size())
 	}
@@ -106,7 +110,5 @@ func (t *squaring) Do(item, _ int) { t.squares[item] = kernel.SumSquares(t.grads
 func (o *Optimizer) Step(pool *kernel.Pool, lr, scale float64) {
 	o.Steps++
 	o.stepElements(pool, lr, scale)
-	for i := range o.matrices {
-		o.stepMatrix(pool, &o.matrices[i], lr, scale)
-	}
+	o.stepMatrices(pool, lr, scale)
 }

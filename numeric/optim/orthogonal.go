@@ -16,12 +16,11 @@ const (
 	schulzEps                 = 1e-7 // least norm to divide by: a gradient of 0 steps nowhere
 )
 
-// scratch is the memory of one matrix on its way to an orthogonal one.
+// scratch is a thread's memory for one matrix on its way to an orthogonal one.
 type scratch struct {
 	x, next      []float32 // [rows, cols]
 	gram, square []float32 // [r, r], r the smaller of rows and cols
 	packed       []float32 // xᵀ as an operand, where rows < cols
-	squares      []float64 // of pieces of x
 }
 
 // room is how large the scratch must be, in floats.
@@ -44,54 +43,39 @@ func roomFor(params []Param, rules []rule) (r room) {
 	return r
 }
 
-func newScratch(r room, arena *kernel.Arena) scratch {
+func (r room) allocate(arena *kernel.Arena) scratch {
 	return scratch{
 		x: arena.Floats(r.matrix), next: arena.Floats(r.matrix),
 		gram: arena.Floats(r.gram), square: arena.Floats(r.gram), packed: arena.Floats(r.packed),
-		squares: make([]float64, (r.matrix+kernel.SumChunk-1)/kernel.SumChunk),
 	}
 }
 
 // orthogonal gives the matrix nearest to s.x whose singular values are all about 1. It lives in s until the next call.
-func (s *scratch) orthogonal(pool *kernel.Pool, rows, cols int) []float32 {
+func (s *scratch) orthogonal(rows, cols int) []float32 {
 	x, next := s.x[:rows*cols], s.next[:rows*cols]
-	s.normalize(pool, x)
+	norm := math.Sqrt(kernel.SumSquares(x)) // at least the largest singular value
+	kernel.Scale(x, float32(1/max(norm, schulzEps)))
 	for range schulzRounds {
-		s.round(pool, next, x, rows, cols)
+		s.round(next, x, rows, cols)
 		x, next = next, x
 	}
 	return x
 }
 
-// normalize scales x to Frobenius norm 1, so that no singular value exceeds 1.
-func (s *scratch) normalize(pool *kernel.Pool, x []float32) {
-	each(pool, len(x), func(lo, hi int) { s.squares[lo/kernel.SumChunk] = kernel.SumSquares(x[lo:hi]) })
-	var sum float64
-	for lo := 0; lo < len(x); lo += kernel.SumChunk {
-		sum += s.squares[lo/kernel.SumChunk]
-	}
-	unit := float32(1 / max(math.Sqrt(sum), schulzEps))
-	each(pool, len(x), func(lo, hi int) { kernel.Scale(x[lo:hi], unit) })
-}
-
 // round writes a x + (b G + c G²) x to next, or unless rows < cols a x + x (b G + c G²) with G = xᵀ x: the same matrix.
-func (s *scratch) round(pool *kernel.Pool, next, x []float32, rows, cols int) {
+func (s *scratch) round(next, x []float32, rows, cols int) {
 	r := min(rows, cols)
 	gram, square := s.gram[:r*r], s.square[:r*r]
-	s.multiply(pool, gram, x, rows, cols)
-	pool.Gemm(square, r, gram, r, 1, kernel.RowMajor(gram, r), r, r, r, false)
-	each(pool, r*r, func(lo, hi int) {
-		kernel.Scale(square[lo:hi], schulzC)
-		kernel.Axpy(square[lo:hi], schulzB, gram[lo:hi])
-	})
-	each(pool, len(x), func(lo, hi int) {
-		copy(next[lo:hi], x[lo:hi])
-		kernel.Scale(next[lo:hi], schulzA)
-	})
+	s.multiply(gram, x, rows, cols)
+	kernel.Gemm(square, r, gram, r, 1, kernel.RowMajor(gram, r), r, r, r, false)
+	kernel.Scale(square, schulzC)
+	kernel.Axpy(square, schulzB, gram)
+	copy(next, x)
+	kernel.Scale(next, schulzA)
 	if rows < cols {
-		pool.Gemm(next, cols, square, r, 1, kernel.RowMajor(x, cols), rows, cols, r, true)
+		kernel.Gemm(next, cols, square, r, 1, kernel.RowMajor(x, cols), rows, cols, r, true)
 	} else {
-		pool.Gemm(next, cols, x, cols, 1, kernel.RowMajor(square, r), rows, cols, r, true)
+		kernel.Gemm(next, cols, x, cols, 1, kernel.RowMajor(square, r), rows, cols, r, true)
 	}
 }
 
@@ -99,29 +83,14 @@ func (s *scratch) round(pool *kernel.Pool, next, x []float32, rows, cols int) {
 const gramRows = 128
 
 // multiply writes G: x xᵀ where rows < cols, else xᵀ x.
-func (s *scratch) multiply(pool *kernel.Pool, gram, x []float32, rows, cols int) {
+func (s *scratch) multiply(gram, x []float32, rows, cols int) {
 	if rows < cols {
-		pack(pool, s.packed, x, rows, cols)
-		pool.Gemm(gram, rows, x, cols, 1, kernel.Packed(s.packed, cols), rows, rows, cols, false)
+		kernel.PackT(s.packed, x, cols, rows, cols)
+		kernel.Gemm(gram, rows, x, cols, 1, kernel.Packed(s.packed, cols), rows, rows, cols, false)
 		return
 	}
 	for k := 0; k < rows; k += gramRows {
 		part := x[k*cols:]
-		pool.Gemm(gram, cols, part, 1, cols, kernel.RowMajor(part, cols), cols, cols, min(gramRows, rows-k), k > 0)
+		kernel.Gemm(gram, cols, part, 1, cols, kernel.RowMajor(part, cols), cols, cols, min(gramRows, rows-k), k > 0)
 	}
-}
-
-// pack writes xᵀ [cols, rows] as an operand, panels shared out.
-func pack(pool *kernel.Pool, dst, x []float32, rows, cols int) {
-	pool.Run((rows+kernel.Lanes-1)/kernel.Lanes, packing{dst, x, rows, cols})
-}
-
-type packing struct {
-	dst, x     []float32
-	rows, cols int
-}
-
-func (t packing) Do(item, _ int) {
-	from := item * kernel.Lanes
-	kernel.PackT(t.dst[from*t.cols:], t.x[from*t.cols:], t.cols, min(kernel.Lanes, t.rows-from), t.cols)
 }

@@ -12,14 +12,12 @@ import (
 
 // orthogonalOf runs the iteration on x [rows, cols], which it leaves alone.
 func orthogonalOf(t *testing.T, x []float32, rows, cols int) []float32 {
-	pool := kernel.NewPool(2)
-	defer pool.Close()
 	p := Param{Name: "w", Shape: []int{rows, cols}}
 	arena := kernel.NewArena(0)
 	t.Cleanup(arena.Free)
-	s := newScratch(roomFor([]Param{p}, []rule{{method: muon}}), arena)
+	s := roomFor([]Param{p}, []rule{{method: muon}}).allocate(arena)
 	copy(s.x, x)
-	return s.orthogonal(pool, rows, cols)
+	return s.orthogonal(rows, cols)
 }
 
 func gaussian(seed uint64, n int) []float32 {
