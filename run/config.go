@@ -29,7 +29,7 @@ type ModelConfig struct {
 // DataConfig says which prompts are tried, and how a row is read.
 type DataConfig struct {
 	Prompts    []string  `yaml:"prompt_dataset" help:"JSONL files of prompts, comma separated"`
-	Probs      []float64 `yaml:"prompt_probs" help:"mixing weights of the files, comma separated; none means one after the other"`
+	Probs      []float64 `yaml:"prompt_probs" help:"mixing weights of the files, comma separated; none means one after the other" range:">0"`
 	MaxSamples int       `yaml:"max_samples" help:"use at most so many rows of each file; 0 uses all" range:">=0"`
 	InputKey   string    `yaml:"input_key" help:"key of the prompt: a string, or a list of chat messages"`
 	LabelKey   string    `yaml:"label_key" help:"key of what the reward compares with; empty for none"`
@@ -41,8 +41,8 @@ type DataConfig struct {
 type AgentConfig struct {
 	Name        string  `yaml:"name" help:"agent: shop (the quickstart's tool task) or answer (one reply, compared with the label)" enum:"shop,answer"`
 	MaxTurns    int     `yaml:"max_turns" help:"most calls of the policy in a rollout" unit:"turns" range:">=1"`
-	StepTimeout float64 `yaml:"step_timeout" help:"longest one environment step may take" unit:"s" range:">0"`
-	Timeout     float64 `yaml:"timeout" help:"longest one rollout may take, generation included" unit:"s" range:">0"`
+	StepTimeout float64 `yaml:"step_timeout" help:"longest one environment step may take" unit:"s" range:"(0,1000000]"`
+	Timeout     float64 `yaml:"timeout" help:"longest one rollout may take, generation included" unit:"s" range:"(0,1000000]"`
 }
 
 // RolloutConfig says how rollouts are made.
@@ -159,9 +159,9 @@ type OptimConfig struct {
 // AdamConfig is AdamW with decoupled weight decay (arXiv 1711.05101).
 type AdamConfig struct {
 	LR          float64   `yaml:"lr" help:"learning rate" range:">=0"`
-	Betas       []float64 `yaml:"betas" help:"decay of the first and second moment" len:"2"`
-	Eps         float64   `yaml:"eps" help:"added to the root of the second moment" range:">0"`
-	WeightDecay float64   `yaml:"weight_decay" help:"decoupled decay of matrices" range:">=0"`
+	Betas       []float64 `yaml:"betas" help:"decay of the first and second moment" len:"2" range:"[0,1)"`
+	Eps         float64   `yaml:"eps" help:"added to the root of the second moment" range:"(0,1)"`
+	WeightDecay float64   `yaml:"weight_decay" help:"decoupled decay of matrices" range:"[0,1)"`
 }
 
 // TrainConfig is the loop.
@@ -182,7 +182,7 @@ type EvalConfig struct {
 	Steps       int      `yaml:"steps" help:"evaluate every so many batches; 0 only at the end" unit:"batches" range:">=0"`
 	AtStart     bool     `yaml:"eval_at_start" help:"also evaluate before the first step"`
 	Samples     int      `yaml:"n_samples_per_prompt" help:"rollouts of each held-out prompt; pass@k needs k of them" unit:"rollouts" range:">=1"`
-	Temperature float64  `yaml:"temperature" help:"sampling temperature of evaluation; 0 is greedy" range:">=0"`
+	Temperature float64  `yaml:"temperature" help:"sampling temperature of evaluation; 0 is greedy" range:"[0,1000]"`
 	MaxSamples  int      `yaml:"max_samples" help:"use at most so many held-out rows; 0 uses all" range:">=0"`
 }
 
@@ -191,7 +191,7 @@ type CkptConfig struct {
 	Path      string  `yaml:"path" free:"yes" alias:"ckpt.output_dir" help:"run folder"`
 	SaveSteps int     `yaml:"save_steps" help:"resumable checkpoint every so many batches" unit:"batches" range:">=1"`
 	MaxNum    int     `yaml:"max_num" free:"yes" help:"keep at most so many checkpoints besides the best" range:">=1"`
-	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:">=0"`
+	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:"[0,1000000]"`
 	BestKey   string  `yaml:"best_metric_key" help:"evaluation metric that picks the best checkpoint" enum:"pass1,passk"`
 }
 
@@ -204,8 +204,8 @@ type LoggerConfig struct {
 
 // EngineConfig sizes the embedded engine.
 type EngineConfig struct {
-	Threads  int `yaml:"threads" free:"yes" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:">=0"`
-	InFlight int `yaml:"in_flight" free:"yes" alias:"rollout.vllm_generate_batch_size" help:"most rollouts running at once; 0 takes one batch" unit:"rollouts" range:">=0"`
+	Threads  int `yaml:"threads" free:"yes" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:"[0,1024]"`
+	InFlight int `yaml:"in_flight" free:"yes" alias:"rollout.vllm_generate_batch_size" help:"most rollouts running at once; 0 takes one batch" unit:"rollouts" range:"[0,65536]"`
 	CacheMiB int `yaml:"cache_mib" free:"yes" help:"room for the KV cache" unit:"MiB" range:">=1"`
 }
 

@@ -26,7 +26,7 @@ type SFTModelConfig struct {
 // SFTDataConfig says which conversations are learned, and how a row is read.
 type SFTDataConfig struct {
 	Dataset    []string  `yaml:"dataset" help:"JSONL files of conversations, comma separated (required)"`
-	Probs      []float64 `yaml:"dataset_probs" help:"mixing weights of the files, comma separated; none means one after the other"`
+	Probs      []float64 `yaml:"dataset_probs" help:"mixing weights of the files, comma separated; none means one after the other" range:">0"`
 	MaxSamples int       `yaml:"max_samples" help:"use at most so many rows of each file; 0 uses all" unit:"rows" range:">=0"`
 	MaxLen     int       `yaml:"max_len" help:"longest conversation; longer ones are counted and left out" unit:"tokens" range:">=2"`
 	InputKey   string    `yaml:"input_key" help:"key of the conversation (chat messages), or of the prompt when output_key is set"`
@@ -55,7 +55,7 @@ type SFTCkptConfig struct {
 	Path      string  `yaml:"path" free:"yes" alias:"ckpt.output_dir" help:"run folder"`
 	SaveSteps int     `yaml:"save_steps" help:"resumable checkpoint every so many steps" unit:"steps" range:">=1"`
 	MaxNum    int     `yaml:"max_num" free:"yes" help:"keep at most so many checkpoints" range:">=1"`
-	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:">=0"`
+	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:"[0,1000000]"`
 }
 
 // SFTLogConfig says where numbers go.
@@ -66,7 +66,7 @@ type SFTLogConfig struct {
 
 // SFTEngine sizes the embedded engine.
 type SFTEngine struct {
-	Threads int `yaml:"threads" free:"yes" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:">=0"`
+	Threads int `yaml:"threads" free:"yes" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:"[0,1024]"`
 }
 
 // SFTDefaults is the one place where built-in values live.

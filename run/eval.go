@@ -97,6 +97,9 @@ func preflightEval(cfg *Config) (*Model, []agent.Task, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := m.possible(cfg, sets); err != nil {
+		return nil, nil, err
+	}
 	tasks, err := heldOut(sets, cfg.Train.Seed)
 	return m, tasks, err
 }

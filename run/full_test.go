@@ -55,7 +55,8 @@ func limits(t *testing.T, run string) []uint64 {
 		configFile, recordFile, eventsFile, rolloutsFile, reportFile, filepath.Join(newest, "state.json"), filepath.Join(newest, "molt-manifest.json"),
 		filepath.Join(newest, "tensors.safetensors"), filepath.Join(bestDir, "model.safetensors"), filepath.Join(lastDir, "tokenizer.json"),
 	} {
-		sizes = append(sizes, uint64(len(read(t, filepath.Join(run, name))))-50)
+		size := len(read(t, filepath.Join(run, name)))
+		sizes = append(sizes, uint64(size-50-size/10_000*100)) // the report's differs a little from run to run
 	}
 	return sizes
 }

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"regexp"
 	"slices"
 
 	"molt/algo"
@@ -99,3 +100,14 @@ func settingOf(field string) string {
 	}
 	return field
 }
+
+// inSettings puts the user's names into a sentence of algo. Low and high of a pair are one setting.
+func inSettings(sentence string) string {
+	sentence = algoPair.ReplaceAllString(sentence, "low,high with low < high")
+	return algoField.ReplaceAllStringFunc(sentence, settingOf)
+}
+
+var (
+	algoField = regexp.MustCompile(`\b[a-z]+\.[a-z_]+\b`)
+	algoPair  = regexp.MustCompile(`\b[a-z]+\.low < [a-z]+\.high\b`)
+)

@@ -3,6 +3,9 @@
 package run
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -77,6 +80,19 @@ func (m *Model) needTemplate() error {
 		return &Problem{Code: CodeTemplate, Where: m.Path, What: "the chat template ends no turn with a control token, so a sampled turn has no end", Fix: "use a template that does, such as ChatML"}
 	}
 	return nil
+}
+
+// identify adds to inputs everything of the model that a run depends on.
+func (m *Model) identify(inputs map[string]string) {
+	inputs["model"] = m.Weights.Fingerprint
+	inputs["model's config.json"] = fingerprint(fmt.Appendf(nil, "%+v", m.Shape), fmt.Append(nil, m.EOS))
+	inputs["model's tokenizer.json"] = fingerprint(m.texts.Tokenizer)
+	inputs["model's chat template"] = fingerprint(m.texts.ChatTemplate)
+}
+
+func fingerprint(parts ...[]byte) string {
+	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
+	return hex.EncodeToString(sum[:8])
 }
 
 func token(tok *tokenizer.Tokenizer, id *int32) string {

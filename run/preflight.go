@@ -8,7 +8,6 @@ import (
 
 	"molt/agent"
 	"molt/algo"
-	"molt/chat"
 	"molt/engine/local"
 	"molt/examples/answer"
 	"molt/examples/shop"
@@ -31,7 +30,6 @@ type rlPlan struct {
 	engine   local.Config
 	others   companions
 	algo     algo.Config
-	sets     []*prompts.Set
 	stream   *prompts.Stream
 	prompts  int // rows to train on
 	heldOut  []agent.Task
@@ -55,24 +53,21 @@ func preflight(cfg *Config) (*rlPlan, error) {
 	if err := p.model.needTemplate(); err != nil {
 		return nil, err
 	}
-	p.inputs["model"] = p.model.Weights.Fingerprint
+	p.model.identify(p.inputs)
 	if p.shape, err = bounded(p.model.Shape, cfg.Rollout.MaxLen); err != nil {
 		return nil, err
 	}
 	if err := p.data(); err != nil {
 		return nil, err
 	}
-	if err := p.lengths(); err != nil {
-		return nil, err
-	}
 	if err := p.horizon(); err != nil {
 		return nil, err
 	}
 	p.sizes()
-	if err := p.engine.Validate(p.shape); err != nil {
+	if err := p.companions(); err != nil {
 		return nil, err
 	}
-	return p, p.companions()
+	return p, p.memory()
 }
 
 // settings checks what needs no file.
@@ -85,8 +80,17 @@ func (p *rlPlan) settings() error {
 	if len(c.Data.Prompts) == 0 {
 		refuse("data.prompt_dataset", "no prompts to train on", "name JSONL files")
 	}
+	if c.Data.InputKey == "" {
+		refuse("data.input_key", "no key to read a row's prompt from", "name it, or leave the setting out")
+	}
 	if c.Data.Probs != nil && len(c.Data.Probs) != len(c.Data.Prompts) {
 		refuse("data.prompt_probs", fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Prompts)), "give one weight for each file, or none")
+	}
+	if n := c.Rollout.BatchSize * c.Rollout.Samples; n > maxBatch {
+		refuse("rollout.batch_size", fmt.Sprintf("a batch of %d rollouts; the most is %d", n, maxBatch), "lower it, or rollout.n_samples_per_prompt")
+	}
+	if t := c.Rollout.Temperature; t < 1e-3 || t > 1e3 {
+		refuse("rollout.temperature", fmt.Sprintf("%g leaves no distribution to sample from and to learn", t), "choose one between 0.001 and 1000")
 	}
 	if c.Rollout.MaxNewTokens >= c.Rollout.MaxLen {
 		refuse("rollout.max_new_tokens", fmt.Sprintf("one turn may take %d tokens of the rollout's %d, which leaves no room for the prompt", c.Rollout.MaxNewTokens, c.Rollout.MaxLen), "lower it, or raise rollout.max_len")
@@ -100,9 +104,6 @@ func (p *rlPlan) settings() error {
 	if c.Ckpt.BestKey == "passk" && c.Eval.Samples < 2 {
 		refuse("ckpt.best_metric_key", "pass@k needs more than one rollout of each held-out prompt", "raise eval.n_samples_per_prompt, or choose pass1")
 	}
-	if c.Actor.Scheduler != "constant" && c.Train.Steps > 0 && c.Actor.WarmupSteps >= c.Train.Steps*p.updatesPerBatch() {
-		refuse("actor.lr_warmup_steps", "the warm-up is longer than the run", "shorten it")
-	}
 	if c.distils() && c.Ref.Path == "" {
 		refuse("ref.model_name_or_path", "distillation learns from a teacher, and there is none", "name a model folder with the same tokenizer")
 	}
@@ -115,10 +116,13 @@ func (p *rlPlan) settings() error {
 		refuse("algo.lag.max", fmt.Sprintf("weights change between batches only: every batch but the first is stale, all of it is %d optimizer steps old, and nothing would train", age), "leave algo.lag.mask out")
 	}
 	for _, q := range algo.Check(p.algo, p.facts()) {
-		refuse(settingOf(q.Field), q.Why, q.Fix)
+		refuse(settingOf(q.Field), inSettings(q.Why), inSettings(q.Fix))
 	}
 	return errors.Join(problems...)
 }
+
+// maxBatch bounds the rollouts of a batch: they are all in memory at once.
+const maxBatch = 1 << 20
 
 // filter judges a group for the scheduler: "" when it trains.
 func (p *rlPlan) filter(g *traj.Group) string {
@@ -139,16 +143,18 @@ func (p *rlPlan) data() error {
 	for _, s := range sets {
 		p.prompts += s.Len()
 	}
-	p.sets = sets
 	stream := prompts.Config{Seed: c.Train.Seed, Shuffle: true, Epochs: int64(c.Train.Episodes)}
 	if c.Train.Steps > 0 {
 		stream.Epochs = 0
 	}
-	if p.stream, err = prompts.NewStream(stream, sets...); err != nil {
+	if p.stream, err = prompts.NewStream(stream, plain(sets)...); err != nil {
 		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the data settings", Err: err}
 	}
 	evalSets, err := readSets(c.Eval.Dataset, nil, keys, c.Eval.MaxSamples)
 	if err != nil {
+		return err
+	}
+	if err := p.model.possible(c, append(sets, evalSets...)); err != nil {
 		return err
 	}
 	if p.heldOut, err = heldOut(evalSets, c.Train.Seed); err != nil {
@@ -156,34 +162,6 @@ func (p *rlPlan) data() error {
 	}
 	p.inputs, err = digests(p.inputs, append(append([]string{}, c.Data.Prompts...), c.Eval.Dataset...))
 	return err
-}
-
-// lengths renders every prompt and refuses one that leaves no room for a reply.
-func (p *rlPlan) lengths() error {
-	tasks, err := heldOut(p.sets, p.cfg.Train.Seed)
-	if err != nil {
-		return err
-	}
-	var problems []error
-	for _, t := range append(tasks, p.heldOut...) {
-		if err := p.fits(t); err != nil && len(problems) < 20 {
-			problems = append(problems, err)
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// fits renders a task's prompt. An environment may show something else; then its session says so in time.
-func (p *rlPlan) fits(t agent.Task) error {
-	where := fmt.Sprintf("%s: row %s", t.Source, t.ID)
-	o, err := p.model.Renderer.Prompt(chat.Conversation{Messages: t.Messages, Tools: t.Tools})
-	if err != nil {
-		return &Problem{Code: CodeTemplate, Where: where, What: err.Error(), Fix: "mend the row or the chat template", Err: err}
-	}
-	if n := len(o.IDs); n >= p.cfg.Rollout.MaxLen {
-		return &Problem{Code: CodeData, Where: where, What: fmt.Sprintf("the prompt has %d tokens and a rollout at most %d", n, p.cfg.Rollout.MaxLen), Fix: "shorten the row, or raise --rollout.max_len"}
-	}
-	return nil
 }
 
 // horizon counts the batches and optimizer steps of the whole run.
@@ -197,6 +175,9 @@ func (p *rlPlan) horizon() error {
 		return &Problem{Code: CodeCombined, Where: "actor.freezing_steps", What: fmt.Sprintf("the policy would not move in any of the %d batches", p.steps), Fix: "lower it, or take more batches"}
 	}
 	p.updates = (p.steps - int64(c.Actor.Freezing)) * int64(p.updatesPerBatch())
+	if err := c.Actor.schedule(p.updates).Validate(); err != nil {
+		return &Problem{Code: CodeSetting, Where: "actor.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
+	}
 	return nil
 }
 

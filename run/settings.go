@@ -18,7 +18,7 @@ type Setting struct {
 	Aliases []string // other accepted names
 	Help    string
 	Unit    string
-	Range   string   // ">=0", ">0", "[0,1]", "(0,1]", "[0,1)"
+	Range   string   // ">=0", ">0", "[0,1]", "(0,1]", "[0,1)"; of each item of a list
 	Enum    []string // the allowed words; nil allows any
 	Len     int      // exact length of a list; 0 allows any
 	Free    bool     // changes no result: a run may be resumed with another value
@@ -144,6 +144,9 @@ func splitList(text string) []string {
 	return items
 }
 
+// maxInt bounds every whole number, so that products of two of them fit.
+const maxInt = 1_000_000_000
+
 // check compares a parsed value with the setting's enum, length and range.
 func (s *Setting) check(v reflect.Value) error {
 	switch v.Kind() {
@@ -155,7 +158,15 @@ func (s *Setting) check(v reflect.Value) error {
 		if s.Len > 0 && v.Len() != s.Len {
 			return fmt.Errorf("wants %d values separated by commas, not %d", s.Len, v.Len())
 		}
+		for i := range v.Len() {
+			if err := s.check(v.Index(i)); err != nil {
+				return err
+			}
+		}
 	case reflect.Int:
+		if v.Int() > maxInt {
+			return fmt.Errorf("wants at most %d, not %d", maxInt, v.Int())
+		}
 		return inRange(float64(v.Int()), s.Range)
 	case reflect.Float64:
 		return inRange(v.Float(), s.Range)

@@ -50,7 +50,7 @@ func preflightSFT(cfg *SFTConfig, talk io.Writer) (*sftPlan, error) {
 	if err := p.model.needTemplate(); err != nil {
 		return nil, err
 	}
-	p.inputs["model"] = p.model.Weights.Fingerprint
+	p.model.identify(p.inputs)
 	if cfg.Data.MaxLen > p.model.Shape.MaxPositions {
 		return nil, &Problem{Code: CodeSetting, What: fmt.Sprintf("data.max_len is %d and the model sees at most %d tokens", cfg.Data.MaxLen, p.model.Shape.MaxPositions), Fix: "lower data.max_len"}
 	}
@@ -62,10 +62,14 @@ func preflightSFT(cfg *SFTConfig, talk io.Writer) (*sftPlan, error) {
 	p.engine = engineConfig(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
 	p.engine.Optimizer.Adam = optim.Adam{Beta1: cfg.Model.Adam.Betas[0], Beta2: cfg.Model.Adam.Betas[1], Eps: cfg.Model.Adam.Eps, Decay: cfg.Model.Adam.WeightDecay}
 	if err := p.schedule().Validate(); err != nil {
-		return nil, &Problem{Code: CodeSetting, Where: "model.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
+		return nil, &Problem{Code: CodeSetting, Where: "model.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	fmt.Fprintf(talk, "%d conversations, %d steps of %d\n", len(p.examples), p.steps, cfg.Train.BatchSize)
-	return p, p.engine.Validate(p.shape)
+	m, err := plannedMemory(p.shape, p.engine)
+	if err != nil {
+		return nil, err
+	}
+	return p, fits(m.Learner(), "train.max_tokens_per_micro_batch or data.max_len")
 }
 
 func (p *sftPlan) settings() error {
@@ -73,6 +77,9 @@ func (p *sftPlan) settings() error {
 	c := p.cfg
 	if len(c.Data.Dataset) == 0 {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset", What: "no conversations to learn from", Fix: "name JSONL files"})
+	}
+	if c.Data.InputKey == "" {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.input_key", What: "no key to read a row's conversation from", Fix: "name it, or leave the setting out"})
 	}
 	if c.Data.Probs != nil && len(c.Data.Probs) != len(c.Data.Dataset) {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset_probs", What: fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Dataset)), Fix: "give one weight for each file, or none"})
@@ -119,7 +126,7 @@ func (p *sftPlan) data() error {
 	if p.steps == 0 {
 		p.steps = int64((len(p.examples)*c.Train.MaxEpochs + c.Train.BatchSize - 1) / c.Train.BatchSize)
 	}
-	if p.stream, err = prompts.NewStream(prompts.Config{Seed: c.Train.Seed, Shuffle: true, Exhausted: prompts.EndAll}, sets...); err != nil {
+	if p.stream, err = prompts.NewStream(prompts.Config{Seed: c.Train.Seed, Shuffle: true, Exhausted: prompts.EndAll}, plain(sets)...); err != nil {
 		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the data settings", Err: err}
 	}
 	return p.heldOutData(keys)
@@ -140,7 +147,7 @@ func (p *sftPlan) heldOutData(keys prompts.Keys) error {
 }
 
 // layoutSet lays out the rows of a set on all cores, and gives them in the order of the file.
-func (p *sftPlan) layoutSet(set *prompts.Set, give func(key string, e train.Example)) error {
+func (p *sftPlan) layoutSet(set *dataSet, give func(key string, e train.Example)) error {
 	rows := set.All(p.cfg.Train.Seed)
 	layouts, errs := make([]chat.Layout, len(rows)), make([]error, len(rows))
 	var workers sync.WaitGroup
@@ -148,12 +155,12 @@ func (p *sftPlan) layoutSet(set *prompts.Set, give func(key string, e train.Exam
 	for start := 0; start < len(rows); start += share {
 		workers.Go(func() {
 			for i := start; i < min(start+share, len(rows)); i++ {
-				layouts[i], errs[i] = p.layout(rows[i])
+				layouts[i], errs[i] = p.layout(set.file, rows[i])
 			}
 		})
 	}
 	workers.Wait()
-	if err := firstErrors(errs, 20); err != nil {
+	if err := firstErrors(errs, maxProblems); err != nil {
 		return err
 	}
 	for i, l := range layouts {
@@ -167,8 +174,8 @@ func (p *sftPlan) layoutSet(set *prompts.Set, give func(key string, e train.Exam
 	return nil
 }
 
-func (p *sftPlan) layout(row prompts.Prompt) (chat.Layout, error) {
-	t, err := task(row)
+func (p *sftPlan) layout(file string, row prompts.Prompt) (chat.Layout, error) {
+	t, err := task(file, row)
 	if err != nil {
 		return chat.Layout{}, err
 	}
@@ -178,7 +185,7 @@ func (p *sftPlan) layout(row prompts.Prompt) (chat.Layout, error) {
 	}
 	l, err := p.model.Renderer.Layout(c)
 	if err != nil {
-		return l, dataProblem(row, err)
+		return l, dataProblem(file, row, err)
 	}
 	return l, nil
 }

@@ -24,8 +24,12 @@ import (
 func interruptAt(t *testing.T, words string) (context.Context, View) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { cancel(nil) })
-	out := &listener{words: words, heard: func() { cancel(errors.New("interrupted")) }}
-	return ctx, View{Command: "molt again", Progress: metrics.NewTerminal(out, metrics.Style{})}
+	return ctx, whenHeard(words, func() { cancel(errors.New("interrupted")) })
+}
+
+// whenHeard makes a view that calls do, within the run, when the progress says the words.
+func whenHeard(words string, do func()) View {
+	return View{Command: "molt again", Progress: metrics.NewTerminal(&listener{words: words, heard: do}, metrics.Style{})}
 }
 
 // listener waits for words.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +28,7 @@ func (s *taskSource) Next() (agent.Task, error) {
 	if !ok {
 		return agent.Task{}, io.EOF
 	}
-	return task(p)
+	return task(p.Source, p)
 }
 
 // Cursor implements rollout.Source.
@@ -49,8 +50,8 @@ func (s *taskSource) seek(raw json.RawMessage) error {
 	return s.stream.Seek(c)
 }
 
-// task turns a row into what an environment is given.
-func task(p prompts.Prompt) (agent.Task, error) {
+// task turns a row of a file into what an environment is given.
+func task(file string, p prompts.Prompt) (agent.Task, error) {
 	t := agent.Task{ID: p.ID, Source: p.Source, Label: p.Label, Seed: p.Seed}
 	if p.Messages == nil {
 		t.Messages = []chat.Message{{Role: chat.User, Content: p.Input}}
@@ -60,7 +61,7 @@ func task(p prompts.Prompt) (agent.Task, error) {
 			t.Messages, err = chat.DecodeMessages(v)
 		}
 		if err != nil {
-			return t, dataProblem(p, err)
+			return t, dataProblem(file, p, err)
 		}
 	}
 	if p.Tools != nil {
@@ -69,14 +70,14 @@ func task(p prompts.Prompt) (agent.Task, error) {
 			t.Tools, err = chat.DecodeTools(v)
 		}
 		if err != nil {
-			return t, dataProblem(p, err)
+			return t, dataProblem(file, p, err)
 		}
 	}
 	return t, nil
 }
 
-func dataProblem(p prompts.Prompt, err error) error {
-	return &Problem{Code: CodeData, Where: fmt.Sprintf("%s: row %s", p.Source, p.ID), What: err.Error(), Fix: "mend the row", Err: err}
+func dataProblem(file string, p prompts.Prompt, err error) error {
+	return &Problem{Code: CodeData, Where: fmt.Sprintf("%s: row %s", file, p.ID), What: err.Error(), Fix: "mend the row", Err: err}
 }
 
 // setNames names each file by the shortest end of its path that tells it from the others, without the extension. Names are
@@ -102,37 +103,89 @@ func unique(name, file string, files []string) bool {
 	})
 }
 
+// dataSet is a prompt set and the file that it was read from.
+type dataSet struct {
+	*prompts.Set
+	file string
+}
+
+// tasks lists the set as tasks, in the order of the file.
+func (s *dataSet) tasks(seed uint64) ([]agent.Task, error) {
+	var tasks []agent.Task
+	for _, p := range s.All(seed) {
+		t, err := task(s.file, p)
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
 // readSets reads prompt files.
-func readSets(files []string, weights []float64, keys prompts.Keys, maxSamples int) ([]*prompts.Set, error) {
-	var sets []*prompts.Set
+func readSets(files []string, weights []float64, keys prompts.Keys, maxSamples int) ([]*dataSet, error) {
+	var sets []*dataSet
 	names := setNames(files)
 	for i, file := range files {
+		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return nil, &Problem{Code: CodeData, Where: file, What: "not a file that can be read twice, as resuming needs", Fix: "write the rows into a file"}
+		}
 		c := prompts.SetConfig{Name: names[i], Path: file, Keys: keys, MaxSamples: maxSamples}
 		if weights != nil {
 			c.Weight = weights[i]
 		}
 		set, err := prompts.Load(c)
 		if err != nil {
-			return nil, &Problem{Code: CodeData, What: err.Error(), Fix: "mend the file, or name its keys with --data.input_key and --data.label_key", Err: err}
+			return nil, fileProblems(file, err)
 		}
-		sets = append(sets, set)
+		sets = append(sets, &dataSet{set, file})
 	}
 	return sets, nil
 }
 
-// heldOut lists the evaluation tasks of the sets, in the order of the files.
-func heldOut(sets []*prompts.Set, seed uint64) ([]agent.Task, error) {
-	var tasks []agent.Task
-	for _, set := range sets {
-		for _, p := range set.All(seed) {
-			t, err := task(p)
-			if err != nil {
-				return nil, err
-			}
-			tasks = append(tasks, t)
-		}
+// fileProblems are everything that is wrong with a prompt file.
+func fileProblems(file string, err error) error {
+	found, ok := errors.AsType[prompts.Problems](err)
+	if !ok {
+		return &Problem{Code: CodeData, Where: file, What: "cannot read it", Why: reason(err), Fix: "check the path and the data settings", Err: err}
 	}
-	return tasks, nil
+	var list []error
+	for _, f := range found.List {
+		p := &Problem{Code: CodeData, Where: f.File, What: f.What, Fix: f.Fix, Err: err}
+		if f.Line > 0 {
+			p.Where = fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+		if f.Field != "" {
+			p.What = fmt.Sprintf("key %q: %s", f.Field, f.What)
+		}
+		list = append(list, p)
+	}
+	if found.More > 0 {
+		list = append(list, &Problem{Code: CodeData, Where: file, What: fmt.Sprintf("and %d problems more", found.More), Fix: "mend those first", Err: err})
+	}
+	return errors.Join(list...)
+}
+
+// plain forgets the files.
+func plain(sets []*dataSet) []*prompts.Set {
+	out := make([]*prompts.Set, len(sets))
+	for i, s := range sets {
+		out[i] = s.Set
+	}
+	return out
+}
+
+// heldOut lists the evaluation tasks of the sets, in the order of the files.
+func heldOut(sets []*dataSet, seed uint64) ([]agent.Task, error) {
+	var all []agent.Task
+	for _, set := range sets {
+		tasks, err := set.tasks(seed)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, tasks...)
+	}
+	return all, nil
 }
 
 // digests adds what the files hold to inputs, so that a run is not resumed on other data.

@@ -36,6 +36,12 @@ var readers = []struct {
 	{"algo.kl.horizon", "algo.kl.target above 0", func(c *Config) bool { return c.Algo.KL.Target > 0 }},
 	{"algo.dynamic_filtering_range", "algo.dynamic_filtering_enable", func(c *Config) bool { return c.Algo.Filter }},
 	{"train.num_episodes", "a run without train.steps", func(c *Config) bool { return c.Train.Steps == 0 }},
+	{"eval.n_samples_per_prompt", "eval.dataset", (*Config).evaluates},
+	{"eval.temperature", "eval.dataset", (*Config).evaluates},
+	{"eval.max_samples", "eval.dataset", (*Config).evaluates},
+	{"ckpt.best_metric_key", "eval.dataset", (*Config).evaluates},
+	{"data.prompt_probs", "a mix of several files", func(c *Config) bool { return len(c.Data.Prompts) != 1 }},
+	{"logger.keep_mib", "logger.keep_rollouts above 0", func(c *Config) bool { return c.Logger.KeepPerStep > 0 }},
 	{"actor.min_lr_ratio", "another actor.lr_scheduler than constant", func(c *Config) bool { return c.Actor.Scheduler != "constant" }},
 }
 
@@ -58,7 +64,8 @@ func (c *Config) unread(refuse func(setting, why, fix string)) {
 func (c *Config) lengthIs(shapes ...string) bool {
 	return slices.Contains(shapes, c.Reward.Length.Shape)
 }
-func (c *Config) corrects() bool { return !rowOf(algo.Levels, c.Algo.Advantage.Level).Off }
+func (c *Config) evaluates() bool { return len(c.Eval.Dataset) > 0 }
+func (c *Config) corrects() bool  { return !rowOf(algo.Levels, c.Algo.Advantage.Level).Off }
 
 // readByEval are the settings that an evaluation reads; a name that ends with a dot is a section.
 var readByEval = []string{

@@ -1,0 +1,107 @@
+// Whether rollouts of these prompts can begin, and runs of this size fit: asked before anything is started.
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"molt/agent"
+	"molt/chat"
+	"molt/engine/local"
+	"molt/numeric/model"
+)
+
+// maxProblems is how many rows are complained about at once.
+const maxProblems = 20
+
+// possible renders every prompt, and refuses one that leaves no room for a reply or that the agent cannot begin with.
+func (m *Model) possible(c *Config, sets []*dataSet) error {
+	var problems []error
+	for _, set := range sets {
+		tasks, err := set.tasks(c.Train.Seed)
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			err := m.begins(c, t)
+			if err == nil {
+				err = agentBegins(c, t)
+			}
+			if err == nil {
+				continue
+			}
+			if p, ok := errors.AsType[*Problem](err); ok {
+				p.Where = fmt.Sprintf("%s: row %s", set.file, t.ID)
+			}
+			if problems = append(problems, err); len(problems) == maxProblems {
+				return errors.Join(problems...)
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// begins renders a task's prompt. An environment may show something else; then its session says so in time.
+func (m *Model) begins(c *Config, t agent.Task) error {
+	o, err := m.Renderer.Prompt(chat.Conversation{Messages: t.Messages, Tools: t.Tools})
+	if err != nil {
+		return &Problem{Code: CodeTemplate, What: err.Error(), Fix: "mend the row or the chat template", Err: err}
+	}
+	if n := len(o.IDs); n >= c.Rollout.MaxLen {
+		return &Problem{Code: CodeData, What: fmt.Sprintf("the prompt has %d tokens and a rollout at most %d", n, c.Rollout.MaxLen), Fix: "shorten the row, or raise --rollout.max_len"}
+	}
+	return nil
+}
+
+// agentBegins resets an agent of this binary with the task: they need nothing but the row, so what they refuse now they
+// would refuse in every rollout.
+func agentBegins(c *Config, t agent.Task) error {
+	if c.Agent.Name != "shop" && c.Agent.Name != "answer" {
+		return nil
+	}
+	env := environments[c.Agent.Name]()
+	_, err := env.Reset(context.Background(), t)
+	if err := errors.Join(err, env.Close()); err != nil {
+		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the row, or name the key of its label with --data.label_key", Err: err}
+	}
+	return nil
+}
+
+// plannedMemory is what the engine would reserve.
+func plannedMemory(shape model.Config, c local.Config) (local.Memory, error) {
+	m, err := local.Plan(shape, c)
+	if err != nil {
+		return m, &Problem{Code: CodeSetting, What: err.Error(), Fix: "change the settings of the engine", Err: err}
+	}
+	return m, nil
+}
+
+// memory refuses a run that this machine cannot hold.
+func (p *rlPlan) memory() error {
+	m, err := plannedMemory(p.shape, p.engine)
+	if err != nil {
+		return err
+	}
+	need := m.Learner() + m.Generator()
+	for _, c := range []*companion{p.others.reference, p.others.critic} {
+		if c == nil {
+			continue
+		}
+		m, err := plannedMemory(c.shape, c.engine)
+		if err != nil {
+			return err
+		}
+		need += m.Learner()
+	}
+	return fits(need, "train.max_tokens_per_micro_batch, rollout.max_len, engine.in_flight or engine.cache_mib")
+}
+
+// fits refuses what needs more memory than the machine has, as far as that is known.
+func fits(need int64, knobs string) error {
+	if have := procKiB("/proc/meminfo", "MemTotal"); have > 0 && (need < 0 || need > have) {
+		return &Problem{Code: CodeResource, What: fmt.Sprintf("the engine would need %s of memory and the machine has %s", mib(need), mib(have)), Fix: "lower " + knobs}
+	}
+	return nil
+}
