@@ -23,6 +23,9 @@ func (p *progress) sftLine(now time.Time) string {
 		p.stepOf("sft", e.Step, p.plan.SFTSteps),
 		"loss " + number(e.Loss), "grad_norm " + number(e.GradNorm), "tokens/s " + count(p.speed[len(p.speed)-1]),
 	}
+	if e.HeldOut != nil {
+		parts = append(parts, "held-out loss "+number(*e.HeldOut))
+	}
 	return join(parts, p.left(now))
 }
 

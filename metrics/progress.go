@@ -68,7 +68,7 @@ func (p *progress) sftStep(r Record, e SFTStep) []string {
 	p.speed = append(p.speed, float64(e.Tokens)/max(e.WallSeconds, 1e-9))
 	p.pace.step(r.Time)
 	// Steps of a small model take milliseconds: one line a second is enough to see it learn.
-	if p.style.Live || r.Time.Before(p.quiet) && e.Step != p.plan.SFTSteps {
+	if p.style.Live || r.Time.Before(p.quiet) && e.Step != p.plan.SFTSteps && e.HeldOut == nil {
 		return nil
 	}
 	p.quiet = r.Time.Add(time.Second)

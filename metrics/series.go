@@ -58,6 +58,12 @@ var StepSeries = []Series{
 		func(e StepDone) (float64, bool) { return e.GradNorm, true }),
 	rl("learning_rate", "Learning rate", "", "of the step",
 		func(e StepDone) (float64, bool) { return e.LearningRate, true }),
+	rl("kl_coef", "KL coefficient", "", "weight of the KL to the reference; it follows a target where there is one",
+		func(e StepDone) (float64, bool) { return optional(e.KLCoef) }),
+	rl("critic.loss", "Value loss", "", "half the squared error of the critic's values, per token; it should fall",
+		func(e StepDone) (float64, bool) { return ofCritic(e, func(c *Critic) float64 { return c.Loss }) }),
+	rl("critic.explained_variance", "Explained variance", "share", "how much of the returns' variance the critic foresaw; below 0 is worse than a constant",
+		func(e StepDone) (float64, bool) { return ofCritic(e, func(c *Critic) float64 { return c.Explained }) }),
 	rl("turns.mean", "Turns", "per rollout", "calls of the policy in a rollout",
 		func(e StepDone) (float64, bool) { return e.Turns.Mean, e.Turns.N > 0 }),
 	rl("action_tokens.mean", "Action tokens", "per rollout", "tokens that the policy sampled in a rollout",
@@ -73,6 +79,8 @@ var StepSeries = []Series{
 
 	sft("sft.loss", "SFT loss", "nats/token", "mean over trained tokens; it should fall",
 		func(e SFTStep) (float64, bool) { return e.Loss, true }),
+	sft("sft.held_out_loss", "SFT held-out loss", "nats/token", "mean over the tokens of held-out conversations; when it rises the model memorises",
+		func(e SFTStep) (float64, bool) { return optional(e.HeldOut) }),
 	sft("sft.grad_norm", "SFT gradient norm", "", "global, before clipping",
 		func(e SFTStep) (float64, bool) { return e.GradNorm, true }),
 	sft("sft.learning_rate", "SFT learning rate", "", "of the step",
@@ -177,6 +185,13 @@ func optional(v *float64) (float64, bool) {
 		return 0, false
 	}
 	return *v, true
+}
+
+func ofCritic(e StepDone, value func(*Critic) float64) (float64, bool) {
+	if e.Critic == nil {
+		return 0, false
+	}
+	return value(e.Critic), true
 }
 
 func k3(d *Divergence) (float64, bool) {

@@ -11,6 +11,8 @@ type SFTStep struct {
 	Trained      int64   `json:"trained_tokens"` // tokens with loss
 	Tokens       int64   `json:"tokens"`         // all tokens of the batch
 	WallSeconds  float64 `json:"wall_seconds"`
+
+	HeldOut *float64 `json:"held_out_loss,omitempty"` // nats per token of held-out conversations, after the update; nil where it was not measured
 }
 
 // StepDone is one optimizer update of reinforcement learning: what went in, what it did, what it took. A pointer is nil
@@ -40,6 +42,8 @@ type StepDone struct {
 	GradNorm     float64     `json:"grad_norm"`               // before clipping
 	Skipped      bool        `json:"skipped,omitzero"`        // the norm was not finite, so nothing changed
 	LearningRate float64     `json:"learning_rate"`           //
+	KLCoef       *float64    `json:"kl_coef,omitempty"`       // weight of the KL to the reference
+	Critic       *Critic     `json:"critic,omitempty"`        // what the step did to the critic
 
 	Generated       int64   `json:"generated_tokens"`       // sampled since the last step
 	Trained         int64   `json:"trained_tokens"`         // with gradient in this step
@@ -57,6 +61,16 @@ type Divergence struct {
 	K1  float64 `json:"k1"`  // nats, mean of −d
 	K3  float64 `json:"k3"`  // nats, mean of exp(d) − 1 − d
 	Max float64 `json:"max"` // nats, largest |d|
+}
+
+// Critic is what a step did to the critic.
+type Critic struct {
+	Loss         float64 `json:"loss"`               // per trained token, over all of the critic's updates
+	Explained    float64 `json:"explained_variance"` // of the returns, by its values before the step; at most 1
+	ClipFraction float64 `json:"clip_fraction"`      // of values that moved further than the clip, 0..1
+	GradNorm     float64 `json:"grad_norm"`          // before clipping
+	LearningRate float64 `json:"learning_rate"`      //
+	Alone        bool    `json:"alone,omitzero"`     // the policy was frozen
 }
 
 // EvalDone is one evaluation.

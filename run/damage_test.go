@@ -122,7 +122,7 @@ func TestDamagedCheckpointOfSFT(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			again := *c
 			again.Ckpt.Path = t.TempDir()
-			ctx, view := interruptAt(t, "step 6: held-out")
+			ctx, view := interruptAt(t, "sft step 6/8")
 			_, err := SFT(ctx, &again, Settings(&again), view)
 			wantProblem(t, err, CodeInterrupted, "")
 			damage(t, checkpointsOf(t, again.Ckpt.Path)[0])

@@ -145,17 +145,22 @@ func (s *sftRun) step(ctx context.Context) error {
 	}
 	s.saved.Step++
 	s.unsaved = true
-	s.note(res, lr, clock)
-	return s.evaluate(ctx)
+	seconds := clock.total()
+	held, err := s.evaluate(ctx)
+	if err != nil {
+		return err
+	}
+	s.note(res, held, lr, seconds)
+	return nil
 }
 
-func (s *sftRun) note(res train.SFTResult, lr float64, clock *clock) {
+func (s *sftRun) note(res train.SFTResult, held *float64, lr, seconds float64) {
 	s.saved.Loss = res.Loss
 	s.saved.Trained += int64(res.Tokens)
-	s.saved.Seconds += clock.total()
-	if s.saved.Step%int64(s.cfg.Logger.Every) == 0 || s.saved.Step == s.plan.steps {
+	s.saved.Seconds += seconds
+	if s.saved.Step%int64(s.cfg.Logger.Every) == 0 || s.saved.Step == s.plan.steps || held != nil {
 		s.log.Emit(metrics.SFTStep{
-			Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: int64(res.Learn), Tokens: int64(res.Tokens), WallSeconds: clock.total(),
+			Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: int64(res.Learn), Tokens: int64(res.Tokens), WallSeconds: seconds, HeldOut: held,
 		})
 	}
 	if res.Step.Skipped {
@@ -163,19 +168,18 @@ func (s *sftRun) note(res train.SFTResult, lr float64, clock *clock) {
 	}
 }
 
-// evaluate measures the loss on held-out conversations.
-func (s *sftRun) evaluate(ctx context.Context) error {
+// evaluate measures the loss on held-out conversations, nil where it is not time.
+func (s *sftRun) evaluate(ctx context.Context) (*float64, error) {
 	every := int64(s.cfg.Eval.Steps)
 	if len(s.plan.heldOut) == 0 || s.saved.Step != s.plan.steps && (every == 0 || s.saved.Step%every != 0) {
-		return nil
+		return nil, nil
 	}
 	res, err := train.SFTLoss(ctx, s.learner, s.plan.heldOut, s.cfg.Train.MicroTokens)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.saved.Held = &res.Loss
-	s.log.Emit(metrics.Note{Text: fmt.Sprintf("step %d: held-out loss %.4f nats over %d tokens", s.saved.Step, res.Loss, res.Learn)})
-	return nil
+	return s.saved.Held, nil
 }
 
 func (s *sftRun) save(ctx context.Context) error {

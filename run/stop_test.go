@@ -118,7 +118,7 @@ func TestInterruptedSFT(t *testing.T) {
 	again := *c
 	again.Ckpt.Path = t.TempDir()
 	for _, step := range []int{2, 11, 30} {
-		ctx, view := interruptAt(t, fmt.Sprintf("step %d: held-out loss", step))
+		ctx, view := interruptAt(t, fmt.Sprintf("sft step %d/60", step))
 		_, err := SFT(ctx, &again, Settings(&again), view)
 		wantProblem(t, err, CodeInterrupted, "the same command resumes: molt again")
 		nothingLost(t, again.Ckpt.Path, step)
