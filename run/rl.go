@@ -48,6 +48,7 @@ type rlRun struct {
 	unsaved  bool            // no checkpoint holds the boundary
 	clock    *clock          // since the last step
 	sampling *sampled        // since the weights that serve were published
+	share    float64         // of ckpt.max_mem for the policy's part of checkpoints
 	unparsed bool            // the alarm about unread tool calls was raised
 	closers  []func() error  // in order of start; close goes backwards
 }

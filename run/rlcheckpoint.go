@@ -93,6 +93,9 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run: encode the checkpoint: %w", err)
 	}
+	if err := r.saveCritic(ctx, name); err != nil {
+		return err
+	}
 	if err := saveCheckpoint(ctx, r.engines.learner, r.folder.File(checkpointsDir, name), state); err != nil {
 		return err
 	}
@@ -101,14 +104,17 @@ func (r *rlRun) save(ctx context.Context) error {
 	if b := r.saved.Best; b != nil && b.Checkpoint != "" && b.Checkpoint != name {
 		protect = append(protect, b.Checkpoint)
 	}
-	err = prune(r.folder, r.log, r.saved.Step, pruning{keep: r.cfg.Ckpt.MaxNum + len(protect) - 1, gigabytes: r.cfg.Ckpt.MaxMem, protect: protect})
+	err = prune(r.folder, r.log, r.saved.Step, pruning{keep: r.cfg.Ckpt.MaxNum + len(protect) - 1, gigabytes: r.cfg.Ckpt.MaxMem * r.share, protect: protect})
+	if err == nil {
+		err = r.pruneCritics()
+	}
 	r.clock.lap("save")
 	return err
 }
 
 // restore loads the newest valid checkpoint into the learner and the generator, or starts afresh when there is none.
 func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) {
-	path, warnings, err := newestCheckpoint(r.folder)
+	path, warnings, err := r.newestWhole()
 	if path == "" {
 		return state, err
 	}
@@ -116,6 +122,9 @@ func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) 
 	raw, err := r.engines.learner.Load(ctx, path)
 	if err == nil {
 		err = json.Unmarshal(raw, &state)
+	}
+	if err == nil {
+		err = r.loadCritic(ctx, filepath.Base(path))
 	}
 	if err == nil {
 		err = r.serve(ctx)

@@ -79,7 +79,7 @@ func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, dro
 func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *clock) metrics.StepDone {
 	e := metrics.StepDone{
 		Step: step, Version: int64(trained.Version), Groups: len(batch.Groups), Outcomes: map[string]int{},
-		Loss: trained.Loss.Loss, GradNorm: trained.Steps.GradNorm, Skipped: trained.Steps.Skipped > 0, LearningRate: trained.Steps.LR,
+		Loss: trained.Loss.Loss, GradNorm: trained.Steps.GradNorm, Skipped: trained.Steps.Skipped+trained.Critic.Steps.Skipped > 0, LearningRate: trained.Steps.LR,
 		Ratio:        &metrics.Divergence{K1: trained.Loss.MeanKL1(), K3: trained.Loss.MeanKL3(), Max: math.Log(max(trained.Loss.RatioMax, 1))},
 		Mismatch:     &metrics.Divergence{K1: trained.Mismatch.MeanKL1(), K3: trained.Mismatch.MeanKL3(), Max: trained.Mismatch.Worst},
 		ClipFraction: new(trained.Loss.Clipped()), ESS: new(trained.Mismatch.EffectiveShare()),
@@ -87,13 +87,19 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *cloc
 	}
 	if trained.Reference.Tokens > 0 {
 		e.Reference = &metrics.Divergence{K1: trained.Reference.Mean(), K3: trained.Reference.Mean()}
+		e.KLCoef = &trained.KLCoef
 	}
+	e.Critic = criticEvent(trained)
 	if trained.Entropy > 0 {
 		e.Entropy = &trained.Entropy
 	}
+	moved := map[*traj.Group]bool{} // groups with a gradient: a critic or an entropy bonus gives flat ones one, too
+	for _, s := range trained.Samples {
+		moved[s.Group] = moved[s.Group] || s.LogpNew != nil
+	}
 	var rewards, turns, tokens, lags []float64
 	for _, g := range batch.Groups {
-		if flat(g) {
+		if flat(g) && !moved[g] {
 			e.Filtered = count(e.Filtered, "flat")
 		}
 		for _, roll := range g.Rollouts {
@@ -113,6 +119,18 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *cloc
 	busy := clock.seconds["generate"] + clock.seconds["train"] + clock.seconds["evaluate"]
 	e.Idle = max(0, 1-busy/max(e.WallSeconds, 1e-9))
 	return e
+}
+
+// criticEvent is nil where there is no critic.
+func criticEvent(trained *train.Result) *metrics.Critic {
+	c := &trained.Critic
+	if c.Foresaw.Tokens == 0 {
+		return nil
+	}
+	return &metrics.Critic{
+		Loss: c.Loss.Mean(), Explained: c.Foresaw.Explained(), ClipFraction: c.Loss.Clipped(),
+		GradNorm: c.Steps.GradNorm, LearningRate: c.Steps.LR, Alone: trained.Frozen,
+	}
 }
 
 func count(m map[string]int, key string) map[string]int {
@@ -142,10 +160,10 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dro
 	if trained.Steps.Updates == 0 && trained.Steps.Skipped == 0 && !trained.Frozen {
 		raise("no-gradient", fmt.Sprintf("step %d: no token had a gradient, so the weights did not change", step), "if it stays so: the prompts are all solved, or all hopeless; look at the rewards")
 	}
-	if trained.Steps.Skipped > 0 {
-		raise("step-skipped", fmt.Sprintf("step %d: %d optimizer steps had a gradient norm that is no number and were skipped", step, trained.Steps.Skipped), "lower the learning rate")
+	if n := trained.Steps.Skipped + trained.Critic.Steps.Skipped; n > 0 {
+		raise("step-skipped", fmt.Sprintf("step %d: %d optimizer steps had a gradient norm that is no number and were skipped", step, n), "lower the learning rate")
 	}
-	if n := trained.Advantage.NonFinite + trained.Loss.NonFinite + trained.Mismatch.NonFinite + trained.Reference.NonFinite; n > 0 {
+	if n := trained.NonFinite(); n > 0 {
 		raise("non-finite-tokens", fmt.Sprintf("step %d: %d tokens had numbers that are not finite and were left out", step, n), "look at the rollouts of this step")
 	}
 	if batch.Short != "" {

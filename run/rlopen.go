@@ -22,6 +22,7 @@ func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
 		return err
 	}
 	r.model, r.heldOut, r.recorder = plan.model, plan.heldOut, newRecorder()
+	r.share = plan.share()
 	r.source = &taskSource{plan.stream}
 	if r.folder, err = OpenFolder(r.cfg.Ckpt.Path, "rl", settings, plan.inputs); err != nil {
 		return err

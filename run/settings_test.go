@@ -101,7 +101,11 @@ func TestEveryOriginalFlagIsAcceptedOrExplained(t *testing.T) {
 		"rollout.batch_size", "rollout.vllm_generate_batch_size", "rollout.n_samples_per_prompt", "rollout.max_new_tokens",
 		"rollout.temperature", "rollout.top_p", "eval.dataset", "eval.steps", "eval.temperature", "eval.n_samples_per_prompt",
 		"eval.eval_at_start", "ckpt.output_dir", "ckpt.path", "ckpt.save_steps", "ckpt.max_num", "ckpt.max_mem", "ckpt.best_metric_key",
-		"vllm.num_engines", "fsdp.tp_size", "critic.model_name_or_path", "actor.muon.lr", "train.agent_path", "data.image_key",
+		"vllm.num_engines", "fsdp.tp_size", "critic.model_name_or_path", "critic.value_clip", "critic.max_epochs",
+		"critic.adam.lr", "critic.lr_scheduler", "critic.lr_warmup_ratio", "critic.min_lr_ratio", "critic.max_norm", "critic.freeze_moe_router",
+		"ref.model_name_or_path", "ref.num_nodes", "actor.num_gpus_per_node", "algo.advantage.lam", "algo.advantage.is_correction_gating",
+		"actor.loss_agg_mode", "reward.overlong_buffer_len", "reward.overlong_penalty_factor", "reward.stop_properly_penalty_coef",
+		"actor.freeze_visual_encoder", "actor.muon.lr", "train.agent_path", "data.image_key",
 		"train.async_queue_size", "logger.wandb.key", "actor.freezing_steps", "data.apply_chat_template", "rollout.num_runners",
 	} {
 		if Find(settings, name) == nil && NotHere(name) == "" {

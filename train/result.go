@@ -34,6 +34,11 @@ type Result struct {
 	entropySum float64
 }
 
+// NonFinite counts tokens that were left out somewhere because a number of theirs is not finite. A healthy run has none.
+func (r *Result) NonFinite() int {
+	return r.Advantage.NonFinite + r.Loss.NonFinite + r.Mismatch.NonFinite + r.Reference.NonFinite + r.Critic.Foresaw.NonFinite + r.Critic.Loss.NonFinite
+}
+
 // CriticResult describes what a batch did to the critic; zero without one.
 type CriticResult struct {
 	Foresaw algo.ValueStats // the values that the advantages were computed from, beside what they should have been

@@ -1,0 +1,95 @@
+// The critic's part of a checkpoint: a folder of the same name beside the policy's. It is written first, so that the
+// policy's, which also says where the run was, commits both; a checkpoint of which either is damaged is not one.
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"molt/weights"
+)
+
+const criticsDir = "critics"
+
+// saveCritic writes the critic's part, before the policy's of that name exists.
+func (r *rlRun) saveCritic(ctx context.Context, name string) error {
+	if r.engines.critic == nil {
+		return nil
+	}
+	dir := r.folder.File(criticsDir, name)
+	if saved, err := weights.OpenCheckpoint(r.folder.File(checkpointsDir, name)); err == nil {
+		saved.Close()
+		return fmt.Errorf("run: save %s: a whole checkpoint of this name exists", dir)
+	}
+	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed before it wrote the policy's
+		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+	}
+	return saveCheckpoint(ctx, r.engines.critic, dir, nil)
+}
+
+// loadCritic reads the critic's part of a checkpoint.
+func (r *rlRun) loadCritic(ctx context.Context, name string) error {
+	if r.engines.critic == nil {
+		return nil
+	}
+	_, err := r.engines.critic.Load(ctx, r.folder.File(criticsDir, name))
+	return err
+}
+
+// newestWhole finds the newest checkpoint of which no part is damaged; the path is "" when there is none yet. Newer ones
+// whose critic is damaged are set aside.
+func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
+	for {
+		path, damaged, err := newestCheckpoint(r.folder)
+		warnings = append(warnings, damaged...)
+		switch {
+		case err == nil && path == "" && len(warnings) > 0:
+			return "", nil, &Problem{Code: CodeRunFolder, Where: r.folder.File(checkpointsDir), What: "no checkpoint can be trusted", Why: warnings[0], Fix: "start again in another folder"}
+		case err != nil || path == "" || r.engines.critic == nil:
+			return path, warnings, err
+		}
+		saved, err := weights.OpenCheckpoint(r.folder.File(criticsDir, filepath.Base(path)))
+		if err == nil {
+			return path, warnings, saved.Close()
+		}
+		if !weights.Damaged(err) {
+			return "", nil, noResume(path, err)
+		}
+		warnings = append(warnings, fmt.Sprintf("checkpoint passed over, for its critic is damaged: %v", err))
+		if err := os.Rename(path, path+".damaged"); err != nil {
+			return "", nil, &Problem{Code: CodeResource, Where: path, What: "cannot set the damaged checkpoint aside", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+		}
+	}
+}
+
+// pruneCritics deletes the critics whose policy is gone.
+func (r *rlRun) pruneCritics() error {
+	if r.engines.critic == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(r.folder.File(criticsDir))
+	if err != nil {
+		return &Problem{Code: CodeResource, Where: r.folder.File(criticsDir), What: "cannot list old checkpoints", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+	}
+	for _, e := range entries {
+		if _, err := os.Stat(r.folder.File(checkpointsDir, e.Name())); err == nil {
+			continue
+		}
+		if err := os.RemoveAll(r.folder.File(criticsDir, e.Name())); err != nil {
+			return &Problem{Code: CodeResource, Where: r.folder.Path, What: "cannot delete old checkpoints", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+		}
+	}
+	return nil
+}
+
+// share is the part of the disk budget that the policies of checkpoints may take; their critics take the rest.
+func (p *rlPlan) share() float64 {
+	policy := float64(p.shape.ParamCount())
+	if p.others.critic == nil {
+		return 1
+	}
+	return policy / (policy + float64(p.others.critic.shape.ParamCount()))
+}
