@@ -169,13 +169,16 @@ func (e *engines) close() error {
 
 // companions adds the memory of the models besides the policy.
 func (p *Plan) companions(r *rlPlan) error {
-	add := func(part string, c *companion) error {
+	add := func(part string, c *companion, steps bool) error {
 		if c == nil {
 			return nil
 		}
 		m, err := local.Plan(c.shape, c.engine)
+		if !steps { // address space for gradients and moments that nothing touches
+			m.Gradients, m.Moments = 0, 0
+		}
 		p.add(part, m.Learner())
 		return err
 	}
-	return errors.Join(add("reference", r.others.reference), add("critic", r.others.critic))
+	return errors.Join(add("reference", r.others.reference, false), add("critic", r.others.critic, true))
 }

@@ -96,6 +96,9 @@ func PlanRL(cfg *Config) (*Plan, error) {
 		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum+1, mib(12*p.Parameters)),
 		cfg.Ckpt.Path + "/{best,last}/ (Hugging Face folders)",
 	}
+	if c := r.others.critic; c != nil {
+		p.Writes = append(p.Writes, fmt.Sprintf("%s/critics/ (one of %s for each checkpoint)", cfg.Ckpt.Path, mib(12*int64(c.shape.ParamCount()))))
+	}
 	return p, nil
 }
 

@@ -28,6 +28,7 @@ var ways = map[string]func(*testing.T, *Config){
 	"turns": func(_ *testing.T, c *Config) {
 		c.Algo.Advantage.Estimator, c.Algo.Advantage.Turns, c.Algo.Advantage.TurnGamma = "rloo", true, 0.5
 	},
+	"gae ahead":    func(_ *testing.T, c *Config) { withCritic(c); c.Train.Mode = "one_step_ahead" },
 	"gae turns":    func(_ *testing.T, c *Config) { withCritic(c); c.Algo.Advantage.Turns = true },
 	"gspo":         func(_ *testing.T, c *Config) { c.Actor.LossMode, c.Actor.Clip = "gspo", []float64{3e-4, 4e-4} },
 	"cispo":        func(_ *testing.T, c *Config) { c.Actor.LossMode = "cispo" },
@@ -189,7 +190,7 @@ func TestOtherVocabularies(t *testing.T) {
 func TestPlanCountsCompanions(t *testing.T) {
 	c := microRL(t)
 	withCritic(c)
-	c.Algo.KL.Coef, c.Algo.KL.UseLoss, c.Ref.Path = 0.1, true, teacher(t)
+	c.Algo.KL.Coef, c.Algo.KL.UseLoss = 0.1, true
 	plan, err := PlanRL(c)
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +199,9 @@ func TestPlanCountsCompanions(t *testing.T) {
 	for _, m := range plan.Memory {
 		parts[m.Part] = m.Bytes
 	}
-	if parts["reference"] == 0 || parts["critic"] == 0 {
-		t.Errorf("planned %v", parts)
+	learner := parts["learner: weights"] + parts["learner: activations of a micro-batch"]
+	steps := parts["learner: gradients and moments"]
+	if parts["reference"] != learner || parts["critic"] <= learner+steps || parts["critic"] > learner+2*steps {
+		t.Errorf("planned %v; want a reference that never steps, and a critic of somewhat more than the policy", parts)
 	}
 }
