@@ -43,8 +43,10 @@ func New(cfg Config, models Models, state State) *Trainer {
 // State returns what a checkpoint must hold besides what Save of policy and critic writes.
 func (t *Trainer) State() State { return t.state }
 
-// Step trains on one batch. Groups that are marked as filtered are left out. On error the models may have taken some of
-// the batch's optimizer steps: go back to the last checkpoint.
+// Step trains on one batch: what is compared with (score.go), what rollouts are worth (reward.go), how much better each
+// token did than expected (advantage.go); then the critic learns (critic.go), and the policy. Groups that are marked as
+// filtered are left out. On error the models may have taken some of the batch's optimizer steps: go back to the last
+// checkpoint.
 func (t *Trainer) Step(ctx context.Context, groups []*traj.Group) (*Result, error) {
 	b, err := newBatch(groups, t.state.Version, t.cfg)
 	if err != nil {
