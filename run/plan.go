@@ -16,13 +16,13 @@ type Plan struct {
 	Command       string   `json:"command"`
 	Model         string   `json:"model"`
 	Parameters    int64    `json:"parameters"`
-	Prompts       int      `json:"prompts,omitempty"`
-	HeldOut       int      `json:"held_out,omitempty"`
-	Conversations int      `json:"conversations,omitempty"`
-	Steps         int64    `json:"steps,omitempty"`   // batches
-	Updates       int64    `json:"updates,omitempty"` // optimizer steps
-	Rollouts      int      `json:"rollouts_per_step,omitempty"`
-	StepTokens    int64    `json:"max_tokens_per_step,omitempty"` // of one batch, prompts and replies, at most
+	Prompts       int      `json:"prompts,omitzero"`
+	HeldOut       int      `json:"held_out,omitzero"`
+	Conversations int      `json:"conversations,omitzero"`
+	Steps         int64    `json:"steps,omitzero"`   // batches
+	Updates       int64    `json:"updates,omitzero"` // optimizer steps
+	Rollouts      int      `json:"rollouts_per_step,omitzero"`
+	StepTokens    int64    `json:"max_tokens_per_step,omitzero"` // of one batch, prompts and replies, at most
 	Memory        []Memory `json:"memory"`
 	MemoryTotal   int64    `json:"memory_total"` // bytes, at most: pages that nothing reaches cost nothing
 	Writes        []string `json:"writes"`

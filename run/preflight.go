@@ -83,7 +83,7 @@ func (p *rlPlan) settings() error {
 	if c.Data.InputKey == "" {
 		refuse("data.input_key", "no key to read a row's prompt from", "name it, or leave the setting out")
 	}
-	if c.Data.Probs != nil && len(c.Data.Probs) != len(c.Data.Prompts) {
+	if len(c.Data.Probs) > 0 && len(c.Data.Probs) != len(c.Data.Prompts) {
 		refuse("data.prompt_probs", fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Prompts)), "give one weight for each file, or none")
 	}
 	if n := c.Rollout.BatchSize * c.Rollout.Samples; n > maxBatch {

@@ -6,6 +6,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -20,16 +21,20 @@ const maxRecipe = 1 << 20
 
 // ReadRecipe applies the recipe file at path to the settings.
 func ReadRecipe(path string, settings []*Setting) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return &Problem{Code: CodeRecipe, Where: path, What: "cannot read the recipe", Why: reason(err), Fix: "check the path"}
+	unreadable := func(err error) error {
+		return &Problem{Code: CodeRecipe, Where: path, What: "cannot read the recipe", Why: reason(err), Fix: "check the path", Err: err}
 	}
-	if info.Size() > maxRecipe {
-		return &Problem{Code: CodeRecipe, Where: path, What: fmt.Sprintf("the recipe has %d bytes", info.Size()), Fix: fmt.Sprintf("keep it below %d", maxRecipe)}
-	}
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
-		return &Problem{Code: CodeRecipe, Where: path, What: "cannot read the recipe", Why: reason(err), Fix: "check the path"}
+		return unreadable(err)
+	}
+	defer f.Close() // read only: nothing can be lost
+	text, err := io.ReadAll(io.LimitReader(f, maxRecipe+1))
+	if err != nil {
+		return unreadable(err)
+	}
+	if len(text) > maxRecipe {
+		return &Problem{Code: CodeRecipe, Where: path, What: fmt.Sprintf("the recipe has more than %d bytes", maxRecipe), Fix: "keep it below"}
 	}
 	return applyRecipe(path, string(text), settings)
 }

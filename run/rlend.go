@@ -17,6 +17,7 @@ import (
 type RLResult struct {
 	Run        string  `json:"run"`
 	Steps      int64   `json:"steps"`
+	Evaluated  bool    `json:"evaluated"`
 	First      float64 `json:"first"` // held-out score before training; 0 without evaluation
 	Best       float64 `json:"best"`  // best held-out score
 	BestStep   int64   `json:"best_step"`
@@ -31,7 +32,7 @@ type RLResult struct {
 // String is the result as a few lines.
 func (r *RLResult) String() string {
 	s := fmt.Sprintf("trained %d steps in %s\n", r.Steps, time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
-	if r.Best > 0 || r.First > 0 {
+	if r.Evaluated {
 		s += fmt.Sprintf("held-out score  %.1f %% before, %.1f %% at the best step %d, %.1f %% at the end\n", 100*r.First, 100*r.Best, r.BestStep, 100*r.Last)
 	}
 	return s + fmt.Sprintf("model           %s\nreport          %s\n", r.Checkpoint, r.Report)
@@ -108,6 +109,7 @@ func (r *rlRun) result() *RLResult {
 		Checkpoint: r.folder.File(bestDir), Report: r.folder.File(reportFile),
 	}
 	if s.Best != nil {
+		out.Evaluated = true
 		out.First, out.Best, out.BestStep, out.Last = s.First.Score, s.Best.Score, s.Best.Step, s.Last.Score
 	}
 	return out

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"strings"
 
 	"molt/metrics"
 	"molt/rollout"
@@ -295,12 +294,4 @@ func evalEvent(step int64, e *rollout.Evaluation, cfg *Config, clock *clock) met
 		}
 	}
 	return out
-}
-
-// Quoted makes a word safe to paste into a shell.
-func Quoted(word string) string {
-	if strings.ContainsAny(word, " '\"\\$`!*?[](){}<>|&;#~") {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return word
 }

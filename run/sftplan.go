@@ -81,7 +81,7 @@ func (p *sftPlan) settings() error {
 	if c.Data.InputKey == "" {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.input_key", What: "no key to read a row's conversation from", Fix: "name it, or leave the setting out"})
 	}
-	if c.Data.Probs != nil && len(c.Data.Probs) != len(c.Data.Dataset) {
+	if len(c.Data.Probs) > 0 && len(c.Data.Probs) != len(c.Data.Dataset) {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset_probs", What: fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Dataset)), Fix: "give one weight for each file, or none"})
 	}
 	if c.Train.Steps > 0 && c.Train.MaxEpochs != SFTDefaults().Train.MaxEpochs {

@@ -131,7 +131,7 @@ func readSets(files []string, weights []float64, keys prompts.Keys, maxSamples i
 			return nil, &Problem{Code: CodeData, Where: file, What: "not a file that can be read twice, as resuming needs", Fix: "write the rows into a file"}
 		}
 		c := prompts.SetConfig{Name: names[i], Path: file, Keys: keys, MaxSamples: maxSamples}
-		if weights != nil {
+		if len(weights) > 0 {
 			c.Weight = weights[i]
 		}
 		set, err := prompts.Load(c)

@@ -55,16 +55,24 @@ func (c *console) style(a *app) metrics.Style {
 	return style
 }
 
-// next is a command that a user would type next.
+// next is what a user would type next. A command begins with "molt ".
 type next struct{ why, command string }
 
 func (a *app) next(list ...next) {
 	fmt.Fprintln(a.stderr, "\nNext:")
 	for _, n := range list {
 		if n.command != "" {
-			fmt.Fprintf(a.stderr, "  %-24s %s\n", n.why, n.command)
+			fmt.Fprintf(a.stderr, "  %-24s %s\n", n.why, a.typed(n.command))
 		}
 	}
+}
+
+// typed puts this program, as the user called it, into a command.
+func (a *app) typed(command string) string {
+	if rest, ok := strings.CutPrefix(command, "molt "); ok {
+		return a.program + " " + rest
+	}
+	return command
 }
 
 // printPlan shows every setting with its source, then what the run would do.

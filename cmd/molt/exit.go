@@ -36,10 +36,10 @@ func (a *app) report(err error) int {
 	return code
 }
 
-// flatten lists the joined errors one by one.
+// flatten lists the errors of errors.Join one by one. Other errors that wrap several say more than their parts.
 func flatten(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
+	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
 		return []error{err}
 	}
 	var list []error

@@ -37,20 +37,22 @@ type app struct {
 	stdin    io.Reader
 	stdout   io.Writer // data
 	stderr   io.Writer // talk
-	line     string    // the command line, ready to paste
+	program  string    // this program as it was typed, ready to paste
+	line     string    // the whole command line, ready to paste
 	settings []assignment
 	model    *kong.Application
 }
 
 func main() {
-	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(execute(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// execute runs one command line and returns its exit code.
-func execute(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// execute runs one command line, the program's name first, and returns its exit code.
+func execute(line []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(stderr)
 	defer stop()
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, line: pasteable(args)}
+	args := line[1:]
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, program: run.Quoted(line[0]), line: pasteable(line)}
 	if len(args) == 0 {
 		fmt.Fprint(stdout, menu)
 		return exitOK
@@ -92,11 +94,11 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 	return parsed.Run(a)
 }
 
-// pasteable writes the command line so that a shell reads the same arguments.
-func pasteable(args []string) string {
-	words := []string{"molt"}
-	for _, a := range args {
-		words = append(words, run.Quoted(a))
+// pasteable writes a command line so that a shell reads the same words.
+func pasteable(line []string) string {
+	words := make([]string, len(line))
+	for i, word := range line {
+		words[i] = run.Quoted(word)
 	}
 	return strings.Join(words, " ")
 }

@@ -32,6 +32,7 @@ type said struct {
 // command prepares a molt command in the folder dir, with nothing on standard input.
 func command(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
+	cmd.Args[0] = "molt" // as it is typed
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), moltVar+"=1")
 	return cmd
