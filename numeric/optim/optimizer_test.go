@@ -33,17 +33,6 @@ func network(seed uint64) []Param {
 	return params
 }
 
-func named(t testing.TB, params []Param, name string) Param {
-	t.Helper()
-	for _, p := range params {
-		if p.Name == name {
-			return p
-		}
-	}
-	t.Fatal("no parameter ", name)
-	return Param{}
-}
-
 func muonConfig() Config {
 	c := Default()
 	c.Name, c.Muon.AdamShare, c.Muon.Decay, c.Adam.Decay = "muon", 0.1, 0.1, 0.2

@@ -1,7 +1,6 @@
 package optim
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -118,7 +117,7 @@ func TestTransposed(t *testing.T) {
 	for r := range rows {
 		for c := range cols {
 			if d := math.Abs(float64(a[r*cols+c] - b[c*rows+r])); d > 1e-5 {
-				t.Fatal(fmt.Sprintf("element %d, %d differs by %v", r, c, d))
+				t.Fatalf("element %d, %d differs by %v", r, c, d)
 			}
 		}
 	}
