@@ -5,6 +5,7 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -35,6 +36,23 @@ func TestKilledEpisodes(t *testing.T) {
 	killRL(t, c)
 }
 
+// TestKilledQuickstart kills the real thing, MOLT_KILLS times. It takes minutes.
+func TestKilledQuickstart(t *testing.T) {
+	if os.Getenv("MOLT_KILLS") == "" {
+		t.Skip("set MOLT_KILLS to kill the quickstart's reinforcement learning so often")
+	}
+	q := &quickstart{QuickstartConfig: QuickstartConfig{Out: t.TempDir()}}
+	for _, stage := range []func(context.Context) error{q.write, q.imitate} {
+		if err := stage(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := q.rlConfig()
+	killRL(t, &c)
+}
+
+// killRL runs c whole, then killed and resumed until it is finished, again and again. A run that is killed at moments spread
+// over a quarter of its time is killed several times before its end.
 func killRL(t *testing.T, c *Config) {
 	t.Helper()
 	again := *c
@@ -46,7 +64,7 @@ func killRL(t *testing.T, c *Config) {
 	if bytes.Equal(want.Weights[lastDir], read(t, filepath.Join(c.Model.Path, "model.safetensors"))) {
 		t.Fatal("the run learned nothing, so it shows nothing")
 	}
-	k := newKiller(t, time.Since(begun))
+	k := newKiller(t, max(time.Since(begun)/4, 100*time.Millisecond))
 	for k.done < k.wanted {
 		again.Ckpt.Path = t.TempDir()
 		k.until(again.Ckpt.Path, job{RL: &again})

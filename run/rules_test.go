@@ -16,7 +16,7 @@ import (
 func TestRefusalsNameSettings(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	seen, idle := map[string]int{}, []string{}
-	for range 4000 {
+	for range 1200 {
 		c := randomConfig(random)
 		p := &rlPlan{cfg: &c}
 		for _, err := range each(p.settings()) {
