@@ -45,7 +45,10 @@ func (p *rlPlan) companions() (err error) {
 		return err
 	}
 	critic.shape, critic.weights = local.AddValueHead(critic.shape, critic.weights)
-	critic.engine.Optimizer.Adam = p.cfg.Critic.optimizer()
+	critic.engine.Optimizer = p.cfg.Critic.optimizer()
+	if err := usable("critic.", critic.engine, critic.shape); err != nil {
+		return err
+	}
 	p.others.critic = critic
 	if err := p.cfg.Critic.schedule(p.criticUpdates()).Validate(); err != nil {
 		return &Problem{Code: CodeSetting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
@@ -71,6 +74,7 @@ func (p *rlPlan) companion(setting, path string) (*companion, error) {
 		return nil, &Problem{Code: CodeSetting, Where: setting, What: fmt.Sprintf("rollout.max_len is %d and this model sees at most %d tokens", p.shape.MaxPositions, c.shape.MaxPositions), Fix: "lower rollout.max_len"}
 	}
 	c.shape.MaxPositions = p.shape.MaxPositions
+	c.engine.Optimizer = optim.Default() // the policy's may name parameters that this model does not have
 	return c, c.engine.Validate(c.shape)
 }
 
@@ -86,16 +90,6 @@ func sameVocabulary(policy, other *Model) error {
 		return fmt.Errorf("%s has a vocabulary of %d and the policy one of %d: it does not know all ids that may be sampled", other.Path, other.Shape.Vocab, policy.Shape.Vocab)
 	}
 	return nil
-}
-
-// optimizer is AdamW as the engine knows it.
-func (c OptimConfig) optimizer() optim.Adam {
-	return optim.Adam{Beta1: c.Adam.Betas[0], Beta2: c.Adam.Betas[1], Eps: c.Adam.Eps, Decay: c.Adam.WeightDecay}
-}
-
-// schedule is the learning rate over so many optimizer steps.
-func (c OptimConfig) schedule(updates int64) local.Schedule {
-	return local.Schedule{Kind: c.Scheduler, LR: c.Adam.LR, Warmup: int64(c.WarmupSteps), Steps: updates, MinRatio: c.MinLRRatio}
 }
 
 // criticEpochs is how often the critic is trained on each batch, criticUpdates its optimizer steps in the whole run.

@@ -149,19 +149,33 @@ type CriticConfig struct {
 
 // OptimConfig is how the parameters of a model step.
 type OptimConfig struct {
+	Optim       string     `yaml:"optim" help:"adam (AdamW), or muon: Muon for matrices, AdamW for embeddings, heads, norms and biases" enum:"adam,muon"`
 	Adam        AdamConfig `yaml:"adam"`
-	Scheduler   string     `yaml:"lr_scheduler" help:"constant, linear or cosine" enum:"constant,linear,cosine"`
+	Muon        MuonConfig `yaml:"muon"`
+	Freeze      []string   `yaml:"freeze_params" help:"patterns of the names of parameters that never change, such as model.embed_tokens.*,model.layers.[0-3].*"`
+	LRScale     []string   `yaml:"lr_scale" help:"factors of learning rates by pattern, such as model.embed_tokens.*=0.1; the first pattern that matches counts"`
+	Scheduler   string     `yaml:"lr_scheduler" help:"constant, linear, cosine or wsd (constant, and down at the end)" enum:"constant,linear,cosine,wsd"`
 	WarmupSteps int        `yaml:"lr_warmup_steps" help:"optimizer steps of linear warm-up" unit:"steps" range:">=0"`
+	DecayRatio  float64    `yaml:"lr_decay_ratio" help:"wsd: share of the optimizer steps over which the learning rate goes down" range:"(0,1]"`
 	MinLRRatio  float64    `yaml:"min_lr_ratio" help:"where the schedule ends, as a share of the learning rate" range:"[0,1]"`
 	MaxNorm     float64    `yaml:"max_norm" help:"largest global gradient norm; 0 does not clip" range:">=0"`
 }
 
 // AdamConfig is AdamW with decoupled weight decay (arXiv 1711.05101).
 type AdamConfig struct {
-	LR          float64   `yaml:"lr" help:"learning rate" range:">=0"`
+	LR          float64   `yaml:"lr" help:"learning rate; with muon, that of embeddings, norms, biases and a critic's head" range:">=0"`
 	Betas       []float64 `yaml:"betas" help:"decay of the first and second moment" len:"2" range:"[0,1)"`
 	Eps         float64   `yaml:"eps" help:"added to the root of the second moment" range:"(0,1)"`
 	WeightDecay float64   `yaml:"weight_decay" help:"decoupled decay of matrices" range:"[0,1)"`
+}
+
+// MuonConfig is Muon (https://kellerjordan.github.io/posts/muon).
+type MuonConfig struct {
+	LR          float64 `yaml:"lr" help:"learning rate of matrices, times sqrt(rows/columns); an lm_head's is this over the root of its width" range:">0"`
+	Momentum    float64 `yaml:"momentum" help:"share of the running mean of gradients that a step keeps" range:"[0,1)"`
+	WeightDecay float64 `yaml:"weight_decay" help:"decoupled decay of matrices; -1 takes adam.weight_decay" range:"[-1,1)"`
+	NSSteps     int     `yaml:"ns_steps" help:"Newton-Schulz iterations: always 5"`
+	Nesterov    bool    `yaml:"nesterov" help:"blend the gradient into the running mean once more"`
 }
 
 // TrainConfig is the loop.
@@ -240,5 +254,10 @@ func Defaults() Config {
 
 // optimizer is AdamW at a constant rate.
 func optimizer(lr float64) OptimConfig {
-	return OptimConfig{Adam: AdamConfig{LR: lr, Betas: []float64{0.9, 0.95}, Eps: 1e-8}, Scheduler: "constant", MinLRRatio: 0.1, MaxNorm: 1}
+	return OptimConfig{
+		Optim:     "adam",
+		Adam:      AdamConfig{LR: lr, Betas: []float64{0.9, 0.95}, Eps: 1e-8},
+		Muon:      MuonConfig{LR: 0.02, Momentum: 0.95, WeightDecay: -1, NSSteps: 5, Nesterov: true},
+		Scheduler: "constant", DecayRatio: 0.2, MinLRRatio: 0.1, MaxNorm: 1,
+	}
 }

@@ -15,12 +15,8 @@ type SFTConfig struct {
 
 // SFTModelConfig says which weights training starts from, and its optimizer.
 type SFTModelConfig struct {
-	Path        string     `yaml:"model_name_or_path" help:"Hugging Face model folder to start from (required)"`
-	Adam        AdamConfig `yaml:"adam"`
-	Scheduler   string     `yaml:"lr_scheduler" help:"constant, linear or cosine" enum:"constant,linear,cosine"`
-	WarmupSteps int        `yaml:"lr_warmup_steps" help:"optimizer steps of linear warm-up" unit:"steps" range:">=0"`
-	MinLRRatio  float64    `yaml:"min_lr_ratio" help:"where the schedule ends, as a share of the learning rate" range:"[0,1]"`
-	MaxNorm     float64    `yaml:"max_norm" help:"largest global gradient norm; 0 does not clip" range:">=0"`
+	Path string `yaml:"model_name_or_path" help:"Hugging Face model folder to start from (required)"`
+	OptimConfig
 }
 
 // SFTDataConfig says which conversations are learned, and how a row is read.
@@ -72,10 +68,7 @@ type SFTEngine struct {
 // SFTDefaults is the one place where built-in values live.
 func SFTDefaults() SFTConfig {
 	return SFTConfig{
-		Model: SFTModelConfig{
-			Adam:      AdamConfig{LR: 5e-6, Betas: []float64{0.9, 0.95}, Eps: 1e-8},
-			Scheduler: "constant", MinLRRatio: 0.1, MaxNorm: 1,
-		},
+		Model:  SFTModelConfig{OptimConfig: optimizer(5e-6)},
 		Data:   SFTDataConfig{MaxLen: 2048, InputKey: "messages"},
 		Train:  SFTTrainConfig{BatchSize: 128, MaxEpochs: 2, MicroTokens: 8192, Seed: 42},
 		Ckpt:   SFTCkptConfig{SaveSteps: 100, MaxNum: 3},

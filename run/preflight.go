@@ -64,6 +64,9 @@ func preflight(cfg *Config) (*rlPlan, error) {
 		return nil, err
 	}
 	p.sizes()
+	if err := usable("actor.", p.engine, p.shape); err != nil {
+		return nil, err
+	}
 	if err := p.companions(); err != nil {
 		return nil, err
 	}
@@ -111,6 +114,10 @@ func (p *rlPlan) settings() error {
 		refuse("reward.shuffle", "distillation does not look at rewards, so it is no control", "leave it out")
 	}
 	c.unread(refuse)
+	c.Actor.unread("actor.", refuse)
+	if c.criticises() {
+		c.Critic.unread("critic.", refuse)
+	}
 	p.mathematics()
 	if age := p.facts().MaxLag; c.Algo.Lag.Mask && int64(c.Algo.Lag.Max) < age {
 		refuse("algo.lag.max", fmt.Sprintf("weights change between batches only: every batch but the first is stale, all of it is %d optimizer steps old, and nothing would train", age), "leave algo.lag.mask out")
@@ -199,5 +206,5 @@ func (p *rlPlan) sizes() {
 		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
 	}
 	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
-	p.engine.Optimizer.Adam = c.Actor.optimizer()
+	p.engine.Optimizer = c.Actor.optimizer()
 }

@@ -105,7 +105,9 @@ func TestEveryOriginalFlagIsAcceptedOrExplained(t *testing.T) {
 		"critic.adam.lr", "critic.lr_scheduler", "critic.lr_warmup_ratio", "critic.min_lr_ratio", "critic.max_norm", "critic.freeze_moe_router",
 		"ref.model_name_or_path", "ref.num_nodes", "actor.num_gpus_per_node", "algo.advantage.lam", "algo.advantage.is_correction_gating",
 		"actor.loss_agg_mode", "reward.overlong_buffer_len", "reward.overlong_penalty_factor", "reward.stop_properly_penalty_coef",
-		"actor.freeze_visual_encoder", "actor.muon.lr", "train.agent_path", "data.image_key",
+		"actor.freeze_visual_encoder", "actor.optim", "actor.muon.lr", "actor.muon.momentum",
+		"actor.muon.weight_decay", "actor.muon.ns_steps", "actor.muon.nesterov", "actor.muon.no_nesterov", "critic.optim", "critic.muon.lr",
+		"actor.freeze_moe_router", "train.agent_path", "data.image_key",
 		"train.async_queue_size", "logger.wandb.key", "actor.freezing_steps", "data.apply_chat_template", "rollout.num_runners",
 	} {
 		if Find(settings, name) == nil && NotHere(name) == "" {

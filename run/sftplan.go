@@ -15,7 +15,6 @@ import (
 	"molt/engine/local"
 	"molt/metrics"
 	"molt/numeric/model"
-	"molt/numeric/optim"
 	"molt/prompts"
 	"molt/train"
 )
@@ -60,7 +59,10 @@ func preflightSFT(cfg *SFTConfig, talk io.Writer) (*sftPlan, error) {
 		return nil, err
 	}
 	p.engine = engineConfig(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
-	p.engine.Optimizer.Adam = optim.Adam{Beta1: cfg.Model.Adam.Betas[0], Beta2: cfg.Model.Adam.Betas[1], Eps: cfg.Model.Adam.Eps, Decay: cfg.Model.Adam.WeightDecay}
+	p.engine.Optimizer = cfg.Model.optimizer()
+	if err := usable("model.", p.engine, p.shape); err != nil {
+		return nil, err
+	}
 	if err := p.schedule().Validate(); err != nil {
 		return nil, &Problem{Code: CodeSetting, Where: "model.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
@@ -87,19 +89,16 @@ func (p *sftPlan) settings() error {
 	if c.Train.Steps > 0 && c.Train.MaxEpochs != SFTDefaults().Train.MaxEpochs {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "train.max_epochs", What: "it has no effect: train.steps says how long to train", Fix: "leave one of the two out"})
 	}
-	if c.Model.Scheduler == "constant" && c.Model.MinLRRatio != SFTDefaults().Model.MinLRRatio {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: "model.min_lr_ratio", What: "it has no effect: the learning rate is constant", Fix: "choose another model.lr_scheduler, or leave it out"})
-	}
+	c.Model.unread("model.", func(setting, why, fix string) {
+		problems = append(problems, &Problem{Code: CodeCombined, Where: setting, What: why, Fix: fix})
+	})
 	if len(c.Eval.Dataset) == 0 && c.Eval.Steps > 0 {
 		problems = append(problems, &Problem{Code: CodeCombined, Where: "eval.steps", What: "evaluation is wanted and there is nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"})
 	}
 	return errors.Join(problems...)
 }
 
-func (p *sftPlan) schedule() local.Schedule {
-	m := p.cfg.Model
-	return local.Schedule{Kind: m.Scheduler, LR: m.Adam.LR, Warmup: int64(m.WarmupSteps), Steps: p.steps, MinRatio: m.MinLRRatio}
-}
+func (p *sftPlan) schedule() local.Schedule { return p.cfg.Model.schedule(p.steps) }
 
 // data reads the files, lays every conversation out, and counts the steps.
 func (p *sftPlan) data() error {

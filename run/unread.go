@@ -42,7 +42,6 @@ var readers = []struct {
 	{"ckpt.best_metric_key", "eval.dataset", (*Config).evaluates},
 	{"data.prompt_probs", "a mix of several files", func(c *Config) bool { return len(c.Data.Prompts) != 1 }},
 	{"logger.keep_mib", "logger.keep_rollouts above 0", func(c *Config) bool { return c.Logger.KeepPerStep > 0 }},
-	{"actor.min_lr_ratio", "another actor.lr_scheduler than constant", func(c *Config) bool { return c.Actor.Scheduler != "constant" }},
 }
 
 // unread refuses what was changed and is not read.

@@ -49,6 +49,15 @@ var ways = map[string]func(*testing.T, *Config){
 		c.Algo.Advantage.Estimator, c.Reward.Scale, c.Reward.Normalise = "dr_grpo", 2, "running"
 		c.Reward.Length.Shape, c.Reward.Length.Max, c.Reward.Length.Buffer = "overlong", 10, 5
 	},
+	"muon": func(_ *testing.T, c *Config) { c.Actor.Optim, c.Actor.Muon.LR = "muon", 0.05 },
+	"muon gae": func(_ *testing.T, c *Config) {
+		withCritic(c)
+		c.Actor.Optim, c.Critic.Optim, c.Critic.Muon.LR, c.Critic.Adam.LR = "muon", "muon", 0.02, 0.02
+	},
+	"frozen": func(_ *testing.T, c *Config) {
+		c.Actor.Freeze, c.Actor.LRScale = []string{"model.embed_tokens.*"}, []string{"*norm*=0.5"}
+		c.Actor.Scheduler, c.Actor.DecayRatio = "wsd", 0.5
+	},
 	"epochs": func(_ *testing.T, c *Config) { c.Train.MaxEpochs = 2 },
 }
 
