@@ -168,7 +168,10 @@ func PlanQuickstart(c QuickstartConfig) (*Plan, error) {
 	}
 	rl := q.rlConfig()
 	shape.MaxPositions = rl.Rollout.MaxLen
-	m, err := local.Plan(shape, engineConfig(c.Threads, rl.Rollout.BatchSize*rl.Rollout.Samples, rl.Engine.CacheMiB, rl.Train.MicroTokens, shape))
+	m, err := plannedMemory(shape, engineConfig(c.Threads, rl.Rollout.BatchSize*rl.Rollout.Samples, rl.Engine.CacheMiB, rl.Train.MicroTokens, shape))
+	if err == nil {
+		err = fits(m.Learner()+m.Generator(), "nothing: the quickstart is as small as it gets")
+	}
 	if err != nil {
 		return nil, err
 	}

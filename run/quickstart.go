@@ -92,20 +92,31 @@ func Quickstart(ctx context.Context, c QuickstartConfig, view View) (result *Qui
 		q.result.Checkpoint = q.path("rl", lastDir)
 	}
 	started := time.Now()
+	if _, err := PlanQuickstart(c); err != nil {
+		return nil, err
+	}
 	if err := q.claim(); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, q.folder.Close()) }()
 	for _, stage := range []func(context.Context) error{q.write, q.imitate, q.reinforce, q.measure} {
-		if err := ctx.Err(); err != nil {
-			return nil, &Problem{Code: CodeInterrupted, Where: c.Out, What: "stopped", Fix: "the same command resumes: " + view.Command, Err: err}
+		if ctx.Err() != nil {
+			return nil, q.stopped(&Problem{Code: CodeInterrupted, Where: c.Out, What: "stopped", Err: context.Cause(ctx)})
 		}
 		if err := stage(ctx); err != nil {
-			return nil, err
+			return nil, q.stopped(err)
 		}
 	}
 	q.result.Seconds, q.result.PeakRSSMB = time.Since(started).Seconds(), peakRSS()>>20
 	return &q.result, q.folder.Finish(q.result)
+}
+
+// stopped is the error of a stage. An interrupted one knows only itself, and not how the whole is resumed.
+func (q *quickstart) stopped(err error) error {
+	if p, ok := errors.AsType[*Problem](err); ok && p.Code == CodeInterrupted {
+		p.Fix = "the same command resumes: " + q.view.Command
+	}
+	return err
 }
 
 func (q *quickstart) path(name ...string) string {
@@ -118,6 +129,9 @@ func (q *quickstart) say(format string, args ...any) {
 
 // claim makes the folder, or recognises an unfinished quickstart of the same kind in it.
 func (q *quickstart) claim() (err error) {
+	if q.Out == "" {
+		return &Problem{Code: CodeSetting, What: "no folder to write into", Fix: "name one with --out"}
+	}
 	q.folder, err = OpenFolder(q.Out, "quickstart", nil, map[string]string{"seed": fmt.Sprint(q.Seed), "control": fmt.Sprint(q.Control)})
 	return err
 }

@@ -225,6 +225,9 @@ func TestCtrlCDuringEvaluation(t *testing.T) {
 }
 
 func TestCtrlCDuringQuickstart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes its data and lays it out three times")
+	}
 	dir := t.TempDir()
 	line := []string{"quickstart", "--out", "q u i c k"}
 	r := launch(t, dir, line)
@@ -235,6 +238,7 @@ func TestCtrlCDuringQuickstart(t *testing.T) {
 	if again == nil || again[1] != "molt quickstart --out 'q u i c k'" {
 		t.Fatalf("the resume line is %q", again)
 	}
+	molt(t, dir, append(line, "--seed", "1")...).want(t, exitRefused, `seed was "0" and is now "1"`)
 	r = launch(t, dir, line)
 	r.hear(`resumed from`)
 	r.hear(`sft step \d+/`)
