@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"molt/metrics"
 	"molt/run"
@@ -24,8 +26,9 @@ type console struct {
 }
 
 // watch runs a command with its progress on standard error: a live block on a terminal, plain lines elsewhere, nothing when
-// quiet. The display has ended when it returns.
+// quiet. The display has ended when it returns. Work goes on when nobody reads the progress any more.
 func (c *console) watch(ctx context.Context, a *app, command func(view run.View) error) error {
+	signal.Ignore(syscall.SIGPIPE) // a write then fails, instead of ending the program
 	view := run.View{Command: a.line}
 	if c.Quiet {
 		return command(view)

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -244,4 +246,27 @@ func TestCtrlCDuringQuickstart(t *testing.T) {
 	r.hear(`sft step \d+/`)
 	r.signal(os.Interrupt)
 	r.ends(exitInterrupted)
+}
+
+// TestNobodyListens: whoever read the progress is gone. The run goes on and notes it.
+func TestNobodyListens(t *testing.T) {
+	dir := workshop(t)
+	listening, talking, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(dir, rlLine("alone", "--train.steps", "20")...)
+	cmd.Stderr = talking
+	if err := errors.Join(cmd.Start(), talking.Close()); err != nil {
+		t.Fatal(err)
+	}
+	heard := bufio.NewScanner(listening)
+	for heard.Scan() && !strings.Contains(heard.Text(), "rl step 2/") {
+	}
+	if err := errors.Join(heard.Err(), listening.Close(), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if events := string(file(t, dir, "alone", "events.jsonl")); !strings.Contains(events, "sink-failed") || !strings.Contains(events, `"outcome":"finished"`) {
+		t.Error("the events do not tell of the terminal that is gone, and of the end")
+	}
 }
