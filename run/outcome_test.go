@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -228,4 +229,48 @@ func TestDisagreementStopsTheRun(t *testing.T) {
 	clean.Eval.Dataset, clean.Eval.Steps, clean.Eval.AtStart = nil, 0, false
 	runRL(t, clean)
 	tracesOf(t, c.Ckpt.Path, lastDir).same(t, tracesOf(t, clean.Ckpt.Path, lastDir))
+}
+
+// flaky loses its sandbox the first time that a prompt is tried, and never again.
+type flaky struct {
+	vowels
+	mu   *sync.Mutex
+	seen map[string]bool
+}
+
+func (e *flaky) Reset(ctx context.Context, task agent.Task) (agent.Start, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.seen[task.ID+task.Source] {
+		e.seen[task.ID+task.Source] = true
+		return agent.Start{}, errSandbox
+	}
+	return e.vowels.Reset(ctx, task)
+}
+
+// TestRetriesChangeNothing: a rollout that is tried again draws the same tokens, so lost sandboxes leave no trace in the weights.
+func TestRetriesChangeNothing(t *testing.T) {
+	c := microRL(t)
+	whole := *c
+	whole.Ckpt.Path = t.TempDir()
+	runRL(t, &whole)
+	mu, seen := new(sync.Mutex), map[string]bool{}
+	environments["flaky"] = func() agent.Env { return &flaky{mu: mu, seen: seen} }
+	c.Agent.Name = "flaky"
+	runRL(t, c)
+	if len(seen) < 9 {
+		t.Errorf("only %d prompts were tried", len(seen))
+	}
+	got, want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir), tracesOf(t, whole.Ckpt.Path, bestDir, lastDir)
+	got.State, want.State = nil, nil // it counts what was tried again
+	got.same(t, want)
+	retried := 0
+	for _, n := range metrics.Of[metrics.Note](eventsOf(t, c)) {
+		if strings.Contains(n.Text, "ended as infrastructure and is tried again") {
+			retried++
+		}
+	}
+	if retried < len(seen) {
+		t.Errorf("%d notes about %d prompts that were tried again", retried, len(seen))
+	}
 }
