@@ -86,6 +86,7 @@ func half(t *testing.T, c *Config, step string) {
 }
 
 func TestDamagedCheckpointOfRL(t *testing.T) {
+	slow(t)
 	c := microRL(t)
 	c.Train.Mode = "one_step_ahead"
 	runRL(t, c)
@@ -113,6 +114,7 @@ func isDamageAlarm(e metrics.Event) bool {
 }
 
 func TestDamagedCheckpointOfSFT(t *testing.T) {
+	slow(t)
 	c := microSFT(t)
 	c.Train.Steps = 8
 	c.Eval.Dataset, c.Eval.Steps = c.Data.Dataset, 1

@@ -18,10 +18,14 @@ import (
 	"molt/metrics"
 )
 
-func TestKilledRL(t *testing.T) { killRL(t, microRL(t)) }
+func TestKilledRL(t *testing.T) {
+	slow(t)
+	killRL(t, microRL(t))
+}
 
 // TestKilledOneStepAhead holds a batch that was made and not trained on in every checkpoint.
 func TestKilledOneStepAhead(t *testing.T) {
+	slow(t)
 	c := microRL(t)
 	c.Train.Mode = "one_step_ahead"
 	killRL(t, c)
@@ -29,6 +33,7 @@ func TestKilledOneStepAhead(t *testing.T) {
 
 // TestKilledEpisodes ends with the prompts, saves only every other step, loses rollouts, and adapts the weight of the KL.
 func TestKilledEpisodes(t *testing.T) {
+	slow(t)
 	c := microRL(t)
 	c.Train.Steps, c.Train.Episodes, c.Ckpt.SaveSteps, c.Eval.Steps = 0, 2, 2, 0
 	c.Agent.Name, c.Data.Prompts = "faulty", rowsOf(t, 9, "sometimes")
@@ -74,6 +79,7 @@ func killRL(t *testing.T, c *Config) {
 }
 
 func TestKilledSFT(t *testing.T) {
+	slow(t)
 	c := microSFT(t)
 	again := *c
 	begun := time.Now()

@@ -14,6 +14,7 @@ import (
 
 // TestRefusalsNameSettings draws configurations at random: whatever is refused, the sentence names a setting that exists.
 func TestRefusalsNameSettings(t *testing.T) {
+	slow(t)
 	random := rand.New(rand.NewPCG(1, 1))
 	seen, idle := map[string]int{}, []string{}
 	for range 1200 {

@@ -13,6 +13,7 @@ import (
 
 // TestResourcesChangeNothing varies what a run may be resumed with: threads, and how many rollouts run at once.
 func TestResourcesChangeNothing(t *testing.T) {
+	slow(t)
 	for _, mode := range []string{"sync", "one_step_ahead"} {
 		t.Run(mode, func(t *testing.T) {
 			c := microRL(t)
@@ -48,6 +49,7 @@ func TestSeedChangesEverything(t *testing.T) {
 
 // TestKernelsChangeNothing runs each path that this machine has in a process of its own: a path is chosen at start.
 func TestKernelsChangeNothing(t *testing.T) {
+	slow(t)
 	c := microRL(t)
 	runRL(t, c)
 	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)

@@ -1,0 +1,230 @@
+// Disks that are full, files that cannot grow, folders that cannot be written: a sentence that names the path, nothing half
+// written, and the same command goes on when there is room again.
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"molt/weights"
+)
+
+// TestFilesThatCannotGrow runs with ever higher limits on the size of a file, until no writer meets the limit. Each failed
+// run is resumed without one.
+func TestFilesThatCannotGrow(t *testing.T) {
+	slow(t)
+	c := microRL(t)
+	runRL(t, c)
+	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	met := map[string]bool{} // files that met the limit
+	for _, limit := range limits(t, c.Ckpt.Path) {
+		again := *c
+		again.Ckpt.Path = t.TempDir()
+		out, err := (job{RL: &again, FileLimit: limit}).start(t).output()
+		if err == nil {
+			t.Logf("%d bytes suffice", limit)
+			continue
+		}
+		met[excused(t, out, again.Ckpt.Path)] = true
+		wholeOrAbsent(t, again.Ckpt.Path)
+		if finished(again.Ckpt.Path) {
+			continue // only what is for people to read was too large
+		}
+		resumed(t, &again, want)
+	}
+	for _, name := range []string{configFile, recordFile, checkpointsDir, reportFile} {
+		if !met[name] {
+			t.Errorf("%s never met the limit; met: %v", name, met)
+		}
+	}
+}
+
+// limits are sizes somewhat below those of the files of a finished run, one for each writer.
+func limits(t *testing.T, run string) []uint64 {
+	t.Helper()
+	newest := filepath.Join(checkpointsDir, filepath.Base(checkpointsOf(t, run)[0]))
+	var sizes []uint64
+	for _, name := range []string{
+		configFile, recordFile, eventsFile, rolloutsFile, reportFile, filepath.Join(newest, "state.json"), filepath.Join(newest, "molt-manifest.json"),
+		filepath.Join(newest, "tensors.safetensors"), filepath.Join(bestDir, "model.safetensors"), filepath.Join(lastDir, "tokenizer.json"),
+	} {
+		size := len(read(t, filepath.Join(run, name)))
+		sizes = append(sizes, uint64(size-50-size/10_000*100)) // the report's differs a little from run to run
+	}
+	return sizes
+}
+
+// excused checks that the error names a path below run and a fix, and gives the first part of the path.
+func excused(t *testing.T, out, run string) string {
+	t.Helper()
+	if strings.Contains(out, "goroutine ") || !strings.HasPrefix(out, "error["+string(CodeResource)+"]: ") {
+		t.Fatalf("said %q", out)
+	}
+	_, rest, ok := strings.Cut(out, run+"/")
+	if !ok || !strings.Contains(out, "; ") {
+		t.Fatalf("named no path below the run, or no fix: %q", out)
+	}
+	first, _, _ := strings.Cut(strings.FieldsFunc(rest, func(r rune) bool { return r == ':' || r == ' ' })[0], "/")
+	return first
+}
+
+// wholeOrAbsent checks that whatever a reader would believe is complete.
+func wholeOrAbsent(t *testing.T, run string) {
+	t.Helper()
+	for _, name := range []string{bestDir, lastDir, finalDir} {
+		if _, err := os.Stat(filepath.Join(run, name)); err == nil {
+			if _, err := OpenModel(filepath.Join(run, name)); err != nil {
+				t.Errorf("half written: %v", err)
+			}
+		}
+	}
+	for _, dir := range checkpointsOf(t, run) {
+		s, err := weights.OpenCheckpoint(dir)
+		if err != nil {
+			t.Errorf("half written: %v", err)
+			continue
+		}
+		s.Close()
+	}
+	f := Folder{Path: run}
+	if _, err := f.readRecord(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("half written: %v", err)
+	}
+}
+
+// resumed runs the same command again; only the alarms about what could not be written may differ.
+func resumed(t *testing.T, c *Config, want traces) {
+	t.Helper()
+	runRL(t, c)
+	got := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	got.Events, want.Events = nil, nil
+	got.same(t, want)
+}
+
+// TestFewOpenFiles lets every open fail in turn: from none that may be open to as many as a run needs.
+func TestFewOpenFiles(t *testing.T) {
+	slow(t)
+	c := microRL(t)
+	runRL(t, c)
+	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	for limit := uint64(3); ; limit++ {
+		again := *c
+		again.Ckpt.Path = t.TempDir()
+		out, err := (job{RL: &again, OpenLimit: limit}).start(t).output()
+		if err == nil {
+			t.Logf("%d files suffice", limit)
+			if limit < 6 {
+				t.Error("the limit was never met")
+			}
+			return
+		}
+		if limit > 60 {
+			t.Fatalf("%d open files are not enough: %s", limit, out)
+		}
+		if strings.Contains(out, "goroutine ") || !strings.Contains(out, "too many open files") {
+			t.Fatalf("limit %d: said %q", limit, out)
+		}
+		wholeOrAbsent(t, again.Ckpt.Path)
+		if !finished(again.Ckpt.Path) {
+			resumed(t, &again, want)
+		}
+	}
+}
+
+// TestFullDisk runs on ever larger disks; each full one grows afterwards and the run goes on.
+func TestFullDisk(t *testing.T) {
+	slow(t)
+	disk := t.TempDir()
+	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("no disk of a chosen size can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	grow := func(kib int) {
+		if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dk", kib)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := microRL(t)
+	runRL(t, c)
+	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	full := 0
+	for kib := 4; ; kib += 4 + kib/4 {
+		grow(kib)
+		again := *c
+		again.Ckpt.Path = filepath.Join(disk, "run")
+		_, err := RL(t.Context(), &again, Settings(&again), View{Command: "again"})
+		if err == nil {
+			t.Logf("%d KiB suffice; %d disks were full", kib, full)
+			break
+		}
+		full++
+		if p, ok := errors.AsType[*Problem](err); !ok || p.Code != CodeResource || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), disk) {
+			t.Fatalf("%d KiB: %v", kib, err)
+		}
+		wholeOrAbsent(t, again.Ckpt.Path)
+		grow(1 << 14)
+		if !finished(again.Ckpt.Path) {
+			resumed(t, &again, want)
+		}
+		if err := os.RemoveAll(again.Ckpt.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if full < 5 {
+		t.Errorf("only %d disks were full", full)
+	}
+}
+
+// TestDiskThatTurnsReadOnly in the middle of a run.
+func TestDiskThatTurnsReadOnly(t *testing.T) {
+	disk := t.TempDir()
+	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=16m"); err != nil {
+		t.Skipf("no disk can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	c := microRL(t)
+	whole := *c
+	runRL(t, &whole)
+	c.Ckpt.Path = filepath.Join(disk, "run")
+	half(t, c, "3")
+	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err := RL(t.Context(), c, Settings(c), View{})
+	wantProblem(t, err, CodeResource, "the file system is read-only")
+	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
+		t.Fatal(err)
+	}
+	runRL(t, c)
+	tracesOf(t, c.Ckpt.Path, bestDir, lastDir).same(t, tracesOf(t, whole.Ckpt.Path, bestDir, lastDir))
+}
+
+// TestFolderOfSomebodyElse: root may write everywhere, so the thread gives its rights up for the call.
+func TestFolderOfSomebodyElse(t *testing.T) {
+	parent := t.TempDir()
+	if err := os.Chmod(parent, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(parent, 0o755) })
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if os.Getuid() == 0 {
+		if err := syscall.Setfsuid(65534); err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Setfsuid(0)
+	}
+	_, err := open(t, filepath.Join(parent, "run"), "rl", "1")
+	if !errors.Is(err, fs.ErrPermission) {
+		t.Fatalf("got %v", err)
+	}
+	wantProblem(t, err, CodeResource, "cannot create the run folder: permission denied")
+}
