@@ -139,42 +139,76 @@ func TestFewOpenFiles(t *testing.T) {
 	}
 }
 
-// TestFullDisk runs on ever larger disks; each full one grows afterwards and the run goes on.
-func TestFullDisk(t *testing.T) {
-	slow(t)
-	disk := t.TempDir()
-	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=64k"); err != nil {
+// disk mounts a file system of a size that the test may change.
+func disk(t *testing.T) (dir string, grow func(kib int)) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=16m"); err != nil {
 		t.Skipf("no disk of a chosen size can be mounted here: %v", err)
 	}
-	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
-	grow := func(kib int) {
-		if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dk", kib)); err != nil {
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir, func(kib int) {
+		if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dk", kib)); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestFullDisk runs on ever larger disks; each full one grows afterwards and the run goes on.
+func TestFullDisk(t *testing.T) {
+	slow(t)
 	c := microRL(t)
 	runRL(t, c)
 	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	fillDisks(t, func(path string) error {
+		again := *c
+		again.Ckpt.Path = path
+		_, err := RL(t.Context(), &again, Settings(&again), View{Command: "again"})
+		return err
+	}, want, bestDir, lastDir)
+}
+
+func TestFullDiskOfSFT(t *testing.T) {
+	slow(t)
+	c := microSFT(t)
+	runSFT(t, c)
+	want := tracesOf(t, c.Ckpt.Path, finalDir)
+	fillDisks(t, func(path string) error {
+		again := *c
+		again.Ckpt.Path = path
+		_, err := SFT(t.Context(), &again, Settings(&again), View{Command: "again"})
+		return err
+	}, want, finalDir)
+}
+
+// fillDisks starts a run on each disk, and again when the disk has grown. Only what is for people to read may differ then.
+func fillDisks(t *testing.T, start func(path string) error, want traces, models ...string) {
+	t.Helper()
+	dir, grow := disk(t)
+	run := filepath.Join(dir, "run")
 	full := 0
 	for kib := 4; ; kib += 4 + kib/4 {
 		grow(kib)
-		again := *c
-		again.Ckpt.Path = filepath.Join(disk, "run")
-		_, err := RL(t.Context(), &again, Settings(&again), View{Command: "again"})
+		err := start(run)
 		if err == nil {
 			t.Logf("%d KiB suffice; %d disks were full", kib, full)
 			break
 		}
 		full++
-		if p, ok := errors.AsType[*Problem](err); !ok || p.Code != CodeResource || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), disk) {
+		if p, ok := errors.AsType[*Problem](err); !ok || p.Code != CodeResource || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), dir) {
 			t.Fatalf("%d KiB: %v", kib, err)
 		}
-		wholeOrAbsent(t, again.Ckpt.Path)
+		wholeOrAbsent(t, run)
 		grow(1 << 14)
-		if !finished(again.Ckpt.Path) {
-			resumed(t, &again, want)
+		if !finished(run) {
+			if err := start(run); err != nil {
+				t.Fatal(err)
+			}
+			got := tracesOf(t, run, models...)
+			got.Events, want.Events = nil, nil
+			got.same(t, want)
 		}
-		if err := os.RemoveAll(again.Ckpt.Path); err != nil {
+		if err := os.RemoveAll(run); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,11 +219,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestDiskThatTurnsReadOnly in the middle of a run.
 func TestDiskThatTurnsReadOnly(t *testing.T) {
-	disk := t.TempDir()
-	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=16m"); err != nil {
-		t.Skipf("no disk can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	disk, grow := disk(t)
 	c := microRL(t)
 	whole := *c
 	runRL(t, &whole)
@@ -200,9 +230,7 @@ func TestDiskThatTurnsReadOnly(t *testing.T) {
 	}
 	_, err := RL(t.Context(), c, Settings(c), View{})
 	wantProblem(t, err, CodeResource, "the file system is read-only")
-	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
-		t.Fatal(err)
-	}
+	grow(1 << 14)
 	runRL(t, c)
 	tracesOf(t, c.Ckpt.Path, bestDir, lastDir).same(t, tracesOf(t, whole.Ckpt.Path, bestDir, lastDir))
 }
