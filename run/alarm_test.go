@@ -40,7 +40,6 @@ func TestAlarmsOfRL(t *testing.T) {
 		"non-finite-tokens": func(_ *testing.T, c *Config) {
 			c.Agent.Name, c.Algo.Advantage.Estimator, c.Reward.ClipRange = "richer", "dr_grpo", []float64{-1e300, 1e300}
 		},
-		"short-batch": func(_ *testing.T, c *Config) { c.Rollout.BatchSize, c.Train.Steps, c.Train.Episodes = 7, 0, 1 },
 		"tools-never-parsed": func(t *testing.T, c *Config) {
 			var b strings.Builder
 			for i := range 6 {
@@ -61,6 +60,27 @@ func TestAlarmsOfRL(t *testing.T) {
 				t.Errorf("raised %q", names)
 			}
 		})
+	}
+}
+
+// TestFilterThatLeavesNothing: the batch goes out short, and the run stops with the reason.
+func TestFilterThatLeavesNothing(t *testing.T) {
+	c := microRL(t)
+	c.Algo.Filter, c.Algo.Range, c.Algo.Budget = true, []float64{0.1, 0.25}, 3
+	_, err := RL(t.Context(), c, Settings(c), View{})
+	wantProblem(t, err, CodeAlarm, "more groups than the drop budget of 3")
+	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"short-batch", "run-stopped"}) {
+		t.Errorf("raised %q", names)
+	}
+}
+
+// TestLastBatchOfTheLastEpoch is as small as what is left, and no alarm.
+func TestLastBatchOfTheLastEpoch(t *testing.T) {
+	c := microRL(t)
+	c.Rollout.BatchSize, c.Train.Steps = 7, 0 // of 9 prompts
+	result := runRL(t, c)
+	if names := alarms(t, c.Ckpt.Path); len(names) > 0 || result.Steps != 2 {
+		t.Errorf("%d steps, raised %q", result.Steps, names)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"molt/agent"
@@ -130,7 +131,7 @@ func (r *rlRun) step(ctx context.Context, batch sched.Batch) error {
 // early is for a run whose batches ended before its steps: when the prompts are used up it has come to its end, and the
 // held-out prompts are tried a last time. Any other reason is an alarm.
 func (r *rlRun) early(ctx context.Context, end error) error {
-	if r.saved.Step == 0 || !r.source.exhausted() {
+	if r.saved.Step == 0 || !strings.HasSuffix(end.Error(), sched.UsedUp) {
 		return &Problem{
 			Code: CodeAlarm, Where: r.folder.Path, What: fmt.Sprintf("the run ended after step %d", r.saved.Step), Why: end.Error(),
 			Fix: "look at the outcomes with `molt show " + Quoted(r.folder.Path) + "`; then mend the agent, loosen the filter, or add prompts",

@@ -165,7 +165,7 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dro
 	if n := trained.NonFinite(); n > 0 {
 		raise("non-finite-tokens", fmt.Sprintf("step %d: %d tokens had numbers that are not finite and were left out", step, n), "look at the rollouts of this step")
 	}
-	if batch.Short != "" {
+	if batch.Short != "" && batch.Short != sched.UsedUp {
 		raise("short-batch", fmt.Sprintf("step %d: the batch has only %d groups: %s", step, len(batch.Groups), batch.Short), "loosen the filter, or add prompts")
 	}
 	if failed := failed(failures(batch), dropped); failed > 0 {

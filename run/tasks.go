@@ -34,13 +34,6 @@ func (s *taskSource) Next() (agent.Task, error) {
 // Cursor implements rollout.Source.
 func (s *taskSource) Cursor() (json.RawMessage, error) { return json.Marshal(s.stream.Cursor()) }
 
-// exhausted reports whether there are no more tasks.
-func (s *taskSource) exhausted() bool {
-	here := s.stream.Cursor()
-	_, more := s.stream.Next()
-	return !more || s.stream.Seek(here) != nil
-}
-
 // seek goes to where Cursor was taken.
 func (s *taskSource) seek(raw json.RawMessage) error {
 	var c prompts.Cursor

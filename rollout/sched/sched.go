@@ -59,6 +59,9 @@ type Scheduler struct {
 
 const never = math.MaxInt64
 
+// UsedUp is why a run ends that has tried every prompt.
+const UsedUp = "the prompts are used up"
+
 // New makes a scheduler for a run whose engines serve the version first.
 func New(c Config, first traj.Version) (*Scheduler, error) {
 	if err := c.Validate(); err != nil {
@@ -96,7 +99,7 @@ func (s *Scheduler) take(e Event) error {
 			return fmt.Errorf("sched: the end of the data without a Draw")
 		}
 		s.drawing = false
-		s.stop("the prompts are used up")
+		s.stop(UsedUp)
 		return nil
 	case Done:
 		return s.done(e.Rollout)
