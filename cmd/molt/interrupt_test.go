@@ -192,8 +192,10 @@ func TestCtrlCTwice(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			out := "endless " + signal.String()
-			r := launch(t, dir, rlLine(out, "--train.steps", "3", "--train.max_epochs", "1000000"))
+			line := rlLine(out, "--train.steps", "3", "--train.max_epochs", "1000000")
+			r := launch(t, dir, line)
 			r.hear(`saved last checkpoint of step 0`)
+			molt(t, dir, line...).want(t, exitResource, "MOLT-R002", "another run holds this folder")
 			time.Sleep(300 * time.Millisecond) // until it trains; earlier, the first signal would do
 			r.signal(signal)
 			r.hear(`Once more stops at once`)
