@@ -53,7 +53,9 @@ func TestLeaksAreNoticed(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	r := record(t, enginetest.Checks()[0], func(t testing.TB) enginetest.Subject {
-		go func() { <-release }()
+		for range 16 { // more than what other tests may have ending at this moment
+			go func() { <-release }()
+		}
 		return scripted(t)
 	})
 	if len(r.errors) == 0 {
