@@ -38,8 +38,8 @@ func (p *progress) replay(history []Record) {
 // apply takes an event and gives the lines that stay on the screen.
 func (p *progress) apply(r Record) []string {
 	switch e := r.Event.(type) {
-	case RunStarted:
-		p.plan = e.Plan
+	case RunStarted: // perhaps of the run that follows another on the same terminal
+		p.plan, p.ended = e.Plan, false
 		return p.started(e)
 	case SFTStep:
 		return p.sftStep(r, e)

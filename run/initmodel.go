@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"molt/chat"
@@ -47,6 +48,9 @@ func InitModel(c InitConfig) error {
 	m, err := c.draw()
 	if err != nil {
 		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Out), 0o755); err != nil {
+		return &Problem{Code: CodeResource, Where: c.Out, What: "cannot make the folder around the model", Why: reason(err), Fix: "choose a folder that you may write to", Err: err}
 	}
 	if _, err := weights.WriteFolder(c.Out, m); err != nil {
 		return &Problem{Code: CodeResource, Where: c.Out, What: "cannot write the model", Why: reason(err), Fix: "make room, or choose a folder that you may write to", Err: err}

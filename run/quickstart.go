@@ -251,7 +251,7 @@ func (q *quickstart) rlConfig() Config {
 // imitate is the supervised part.
 func (q *quickstart) imitate(ctx context.Context) error {
 	c := q.sftConfig()
-	result, err := resumable(q.path("sft"), func() (*SFTResult, error) { return SFT(ctx, &c, Settings(&c), q.stage()) })
+	result, err := resumable(q.path("sft"), func() (*SFTResult, error) { return SFT(ctx, &c, recommended(&c, SFTDefaults()), q.stage()) })
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (q *quickstart) imitate(ctx context.Context) error {
 // reinforce is the part that this program is for.
 func (q *quickstart) reinforce(ctx context.Context) error {
 	c := q.rlConfig()
-	result, err := resumable(q.path("rl"), func() (*RLResult, error) { return RL(ctx, &c, Settings(&c), q.stage()) })
+	result, err := resumable(q.path("rl"), func() (*RLResult, error) { return RL(ctx, &c, recommended(&c, Defaults()), q.stage()) })
 	if err != nil {
 		return err
 	}
@@ -275,6 +275,17 @@ func (q *quickstart) reinforce(ctx context.Context) error {
 
 // stage is the view of one part: the command that resumes is the whole quickstart's.
 func (q *quickstart) stage() View { return q.view }
+
+// recommended lists the settings of a part, and says which of them the quickstart chose.
+func recommended[C any](c *C, defaults C) []*Setting {
+	settings, builtIn := Settings(c), Settings(&defaults)
+	for i, s := range settings {
+		if s.Text() != builtIn[i].Text() {
+			s.Source = "quickstart"
+		}
+	}
+	return settings
+}
 
 // resumable runs a part unless it is finished already, and gives its result.
 func resumable[R any](dir string, part func() (*R, error)) (*R, error) {

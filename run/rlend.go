@@ -15,25 +15,29 @@ import (
 
 // RLResult is what a finished run has to say.
 type RLResult struct {
-	Run        string  `json:"run"`
-	Steps      int64   `json:"steps"`
-	Evaluated  bool    `json:"evaluated"`
-	First      float64 `json:"first"` // held-out score before training; 0 without evaluation
-	Best       float64 `json:"best"`  // best held-out score
-	BestStep   int64   `json:"best_step"`
-	Last       float64 `json:"last"` // held-out score of the last evaluation
-	Seconds    float64 `json:"seconds"`
-	Generated  int64   `json:"tokens_generated"`
-	Trained    int64   `json:"tokens_trained"`
-	Checkpoint string  `json:"checkpoint"` // Hugging Face folder of the best weights
-	Report     string  `json:"report"`
+	Run        string   `json:"run"`
+	Steps      int64    `json:"steps"`
+	Evaluated  bool     `json:"evaluated"`
+	First      *float64 `json:"first"` // held-out score before training; null where it was not measured
+	Best       float64  `json:"best"`  // best held-out score
+	BestStep   int64    `json:"best_step"`
+	Last       float64  `json:"last"` // held-out score of the last evaluation
+	Seconds    float64  `json:"seconds"`
+	Generated  int64    `json:"tokens_generated"`
+	Trained    int64    `json:"tokens_trained"`
+	Checkpoint string   `json:"checkpoint"` // Hugging Face folder of the best weights
+	Report     string   `json:"report"`
 }
 
 // String is the result as a few lines.
 func (r *RLResult) String() string {
 	s := fmt.Sprintf("trained %d steps in %s\n", r.Steps, time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
 	if r.Evaluated {
-		s += fmt.Sprintf("held-out score  %.1f %% before, %.1f %% at the best step %d, %.1f %% at the end\n", 100*r.First, 100*r.Best, r.BestStep, 100*r.Last)
+		before := "not measured"
+		if r.First != nil {
+			before = fmt.Sprintf("%.1f %%", 100**r.First)
+		}
+		s += fmt.Sprintf("held-out score  %s before, %.1f %% at the best step %d, %.1f %% at the end\n", before, 100*r.Best, r.BestStep, 100*r.Last)
 	}
 	return s + fmt.Sprintf("model           %s\nreport          %s\n", r.Checkpoint, r.Report)
 }
@@ -110,7 +114,10 @@ func (r *rlRun) result() *RLResult {
 	}
 	if s.Best != nil {
 		out.Evaluated = true
-		out.First, out.Best, out.BestStep, out.Last = s.First.Score, s.Best.Score, s.Best.Step, s.Last.Score
+		out.Best, out.BestStep, out.Last = s.Best.Score, s.Best.Step, s.Last.Score
+		if s.First.Step == 0 {
+			out.First = &s.First.Score
+		}
 	}
 	return out
 }
