@@ -5,7 +5,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,7 +17,6 @@ import (
 	"molt/engine/local"
 	"molt/numeric/model"
 	"molt/traj"
-	"molt/weights"
 )
 
 // GenerateConfig says who speaks and how replies are sampled. The names of the flags are those of molt generate.
@@ -96,7 +94,7 @@ func OpenSpeaker(c GenerateConfig) (*Speaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Weights.Version = traj.Version(trainedSteps(c.Model))
+	m.Weights.Version = traj.Version(m.Steps)
 	s := &Speaker{config: c, model: m}
 	if err := s.chooseMode(); err != nil {
 		return nil, err
@@ -223,20 +221,6 @@ func pointToModel(path string) error {
 		}
 	}
 	return nil
-}
-
-// trainedSteps is how many optimizer steps made the weights in a folder that was written here, 0 for any other. OpenModel has
-// checked the manifest.
-func trainedSteps(path string) int64 {
-	data, err := os.ReadFile(filepath.Join(path, "molt-manifest.json"))
-	if err != nil {
-		return 0
-	}
-	var m weights.Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		return 0
-	}
-	return m.Step
 }
 
 func exists(path string) bool {

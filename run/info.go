@@ -73,7 +73,7 @@ func Info(path string) (*ModelInfo, error) {
 	}
 	c := m.Config
 	i := &ModelInfo{
-		Path: path, Architecture: c.Architecture, Parameters: int64(m.Shape.ParamCount()), Steps: trainedSteps(path), Hidden: c.HiddenSize, Layers: c.NumHiddenLayers,
+		Path: path, Architecture: c.Architecture, Parameters: int64(m.Shape.ParamCount()), Steps: m.Steps, Hidden: c.HiddenSize, Layers: c.NumHiddenLayers,
 		Heads: c.NumAttentionHeads, KVHeads: c.NumKeyValueHeads, HeadDim: c.HeadDim, FFN: c.IntermediateSize, Vocabulary: c.VocabSize,
 		TokenizerIDs: m.Tok.VocabSize(), Context: c.MaxPositionEmbeddings, Tied: c.TieWordEmbeddings, EOS: []NamedToken{},
 		Suggested: readSuggestions(filepath.Join(path, "generation_config.json")), Fingerprint: m.Weights.Fingerprint, Template: m.template(),

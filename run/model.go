@@ -25,6 +25,7 @@ type Model struct {
 	EOS      []int32
 	Shape    model.Config
 	Weights  engine.Weights
+	Steps    int64 // optimizer steps that made the weights, where the folder says so
 	Tok      *tokenizer.Tokenizer
 	Renderer *chat.Renderer // nil when the model has no chat template: it completes text and holds no conversation
 
@@ -42,6 +43,9 @@ func OpenModel(path string) (*Model, error) {
 	}
 	defer folder.Close()
 	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
+	if folder.Manifest != nil {
+		m.Steps = folder.Manifest.Step
+	}
 	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate}
 	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
 		return nil, &Problem{Code: CodeModel, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}

@@ -1,0 +1,16 @@
+package run
+
+import "testing"
+
+// TestModelKnowsItsSteps: a folder that a run exported says how many optimizer steps made its weights.
+func TestModelKnowsItsSteps(t *testing.T) {
+	c := microSFT(t)
+	runSFT(t, c)
+	m, err := OpenModel(c.Ckpt.Path + "/" + finalDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Steps != int64(c.Train.Steps) || m.Steps == 0 {
+		t.Errorf("the model says %d steps; it took %d", m.Steps, c.Train.Steps)
+	}
+}
