@@ -13,11 +13,11 @@ const maxExponent = 30
 type ratio struct{ value, slope float64 }
 
 func ratioOf(logRatio float64) ratio {
-	r := math.Exp(bound(logRatio))
-	if logRatio != bound(logRatio) {
-		return ratio{value: r}
+	if within(logRatio, -maxExponent, maxExponent) {
+		r := math.Exp(logRatio)
+		return ratio{value: r, slope: r}
 	}
-	return ratio{value: r, slope: r}
+	return ratio{value: math.Exp(bound(logRatio))}
 }
 
 // bound limits a log-ratio to ±maxExponent; NaN stays NaN.
