@@ -33,7 +33,8 @@ type Folder struct {
 // record is run.json.
 type record struct {
 	Command  string            `json:"command"`
-	Digest   string            `json:"digest"`   // over the settings that change results
+	Epoch    int               `json:"numeric_epoch"`
+	Digest   string            `json:"digest"`   // over everything that changes results
 	Settings map[string]string `json:"settings"` // those settings, to name what differs
 	Attempt  int               `json:"attempt"`  // times the run was started
 	Outcome  string            `json:"outcome"`  // "" while unfinished
@@ -126,9 +127,9 @@ func (f *Folder) acquire() error {
 
 // begin decides between fresh, resumed and refused, and counts the attempt.
 func (f *Folder) begin(command string, settings []*Setting, inputs map[string]string) error {
-	want := record{Command: command, Settings: decisive(settings)}
+	want := record{Command: command, Epoch: NumericEpoch, Settings: decisive(settings)}
 	maps.Copy(want.Settings, inputs)
-	want.Digest = digest(want.Command, want.Settings)
+	want.Digest = want.digest()
 	have, err := f.readRecord()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -137,6 +138,11 @@ func (f *Folder) begin(command string, settings []*Setting, inputs map[string]st
 		return &Problem{Code: CodeRunFolder, Where: filepath.Join(f.Path, recordFile), What: "cannot read what this run is", Why: reason(err), Fix: "choose another folder", Err: err}
 	case have.Outcome != "":
 		return &Problem{Code: CodeRunFolder, Where: f.Path, What: "the run here is finished (" + have.Outcome + ")", Fix: "choose another folder, or look at it with `molt show " + f.Path + "`"}
+	case have.Epoch != want.Epoch:
+		return &Problem{
+			Code: CodeRunFolder, Where: f.Path, What: fmt.Sprintf("the unfinished run here is of numeric epoch %d and this program of %d: they compute other bits", have.Epoch, want.Epoch),
+			Fix: "resume it with the program that began it, or choose another folder",
+		}
 	case have.Digest != want.Digest:
 		return &Problem{Code: CodeRunFolder, Where: f.Path, What: "the unfinished run here has another configuration", Why: difference(have, want), Fix: "give the same settings to resume it, or choose another folder"}
 	default:
@@ -230,11 +236,11 @@ func decisive(settings []*Setting) map[string]string {
 	return m
 }
 
-func digest(command string, settings map[string]string) string {
+func (r *record) digest() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q\n", command)
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		fmt.Fprintf(h, "%q=%q\n", name, settings[name])
+	fmt.Fprintf(h, "%q %d\n", r.Command, r.Epoch)
+	for _, name := range slices.Sorted(maps.Keys(r.Settings)) {
+		fmt.Fprintf(h, "%q=%q\n", name, r.Settings[name])
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,21 @@ func TestFolderLife(t *testing.T) {
 	}
 	_, err = open(t, path, "rl", "1")
 	wantProblem(t, err, CodeRunFolder, "the run here is finished")
+}
+
+// TestFolderOfAnotherEpoch: two programs that compute other bits do not share a run.
+func TestFolderOfAnotherEpoch(t *testing.T) {
+	path := t.TempDir()
+	f, err := open(t, path, "rl", "1")
+	if err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, filepath.Join(path, recordFile), fmt.Sprintf(`"numeric_epoch": %d`, NumericEpoch), `"numeric_epoch": 999`)
+	_, err = open(t, path, "rl", "1")
+	wantProblem(t, err, CodeRunFolder, fmt.Sprintf("of numeric epoch 999 and this program of %d: they compute other bits", NumericEpoch))
+	if r := (&record{Epoch: 1}).digest(); r == (&record{Epoch: 2}).digest() {
+		t.Errorf("%s is the digest of two epochs", r)
+	}
 }
 
 func TestFolderRefusesWhatIsNotARun(t *testing.T) {
