@@ -3,7 +3,8 @@
     python torch_peer.py THREADS
 
 A line of JSON on standard input asks for one run of a workload (run/bench_work.go), a line on standard output answers with
-its seconds. A workload is set up when it is first asked for, outside of the time that is reported.
+its seconds, and with the figures of what it computed where both sides can compute the same. A workload is set up when it is
+first asked for, outside of the time that is reported.
 
 What the peer is given, so that the comparison is fair: prompts are computed once for all samples of a group; the head runs
 for scored tokens only; sequences of a batch are equally long, so nothing is padded; attention is PyTorch's fused
@@ -146,6 +147,57 @@ def train(r):
     return run
 
 
+def algo(r):
+    """GRPO, the geometric mask, PPO's clip and their statistics: the numbers of `molt bench algo`, computed as a trainer in
+    PyTorch computes them, with the gradient by autograd; in float64 it rounds as ours does. The run gives its figures."""
+    rollouts, length, group = r["rollouts"], r["length"], r["samples"]
+    torch.set_default_dtype(torch.float64 if r["double"] else torch.float32)
+    scatter = lambda i, salt: ((i + (salt << 24)) * 2654435761 >> 16) & 0xFFFF
+    index = torch.arange(rollouts * length)
+    real = lambda x: x.to(torch.get_default_dtype())
+    old = -5 * real(scatter(index, 1)) / 65536
+    new = (old + real(scatter(index, 2) - 32768) / 131072).requires_grad_()
+    bias = real(torch.arange(rollouts) % 7 - 3) / 512
+    gen = old + real((scatter(index, 3) >> 4) - 2048) / 262144 + bias.repeat_interleave(length)
+    old, gen = old.view(rollouts, length), gen.view(rollouts, length)
+    reward = real(scatter(torch.arange(rollouts), 7) & 1).view(-1, group)
+    lag = torch.zeros(rollouts, length, dtype=torch.int64)
+
+    def run():
+        new.grad = None
+        centred = reward - reward.mean(1, keepdim=True)
+        advantage = (centred / (reward.std(1, keepdim=True) + 1e-9)).view(-1, 1).expand(rollouts, length)
+        figures = {"advantage_std": advantage.std(correction=0), "advantage_max": advantage.abs().max()}
+
+        with torch.no_grad():
+            d = old - gen
+            m = d.exp()
+            geometric = d.mean(1).exp()
+            kept = (geometric >= r["low"]) & (geometric <= r["high"])
+            weight = m * kept.unsqueeze(1)
+            figures |= {"filtered": (~kept).sum(), "mismatch_kl1": -d.mean(), "mismatch_kl3": (m - 1 - d).mean(),
+                        "worst": d.abs().max(), "effective": m.sum() ** 2 / m.square().sum() / m.numel()}
+            count = torch.zeros(17).index_add_(0, lag.view(-1), torch.ones(lag.numel()))
+            total = torch.zeros(17).index_add_(0, lag.view(-1), weight.view(-1))
+            figures |= {"lag0_tokens": count[0], "lag0_weight": total[0]}
+
+        log_ratio = new.view(rollouts, length) - old
+        ratio = log_ratio.exp()
+        clipped = ratio.clamp(1 - r["clip"], 1 + r["clip"])
+        token = torch.maximum(-ratio * advantage, -clipped * advantage)
+        loss = (weight * token).sum() / token.numel()
+        loss.backward()
+
+        with torch.no_grad():
+            figures |= {"loss": loss, "gradient_abs": new.grad.abs().sum(), "gradient_active": (new.grad != 0).sum(),
+                        "kl1": -log_ratio.mean(), "kl3": (ratio - 1 - log_ratio).mean(),
+                        "clipped_low": ((ratio < 1 - r["clip"]) & (advantage < 0)).sum(),
+                        "clipped_high": ((ratio > 1 + r["clip"]) & (advantage > 0)).sum(),
+                        "ratio_min": ratio.min(), "ratio_max": ratio.max()}
+        return {name: float(value.detach()) for name, value in figures.items()}
+    return run
+
+
 def main():
     threads = int(sys.argv[1])
     torch.set_num_threads(threads)
@@ -155,10 +207,12 @@ def main():
         try:
             if line not in runs:
                 r = json.loads(line)
-                runs = {line: {"gemm": gemm, "generate": generate, "train": train}[r["bench"]](r)}
+                runs = {line: {"gemm": gemm, "generate": generate, "train": train, "algo": algo}[r["bench"]](r)}
             start = time.perf_counter()
-            runs[line]()
+            figures = runs[line]()
             answer = {"seconds": time.perf_counter() - start}
+            if isinstance(figures, dict):
+                answer["figures"] = figures
         except Exception as e:  # whatever it is, the answer is one line
             answer = {"error": f"{type(e).__name__}: {e}"}
         print(json.dumps(answer), flush=True)
