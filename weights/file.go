@@ -121,7 +121,17 @@ func (f *File) Shape(name string) (shape []int, ok bool) {
 	return f.layout.tensors[i].shape, true
 }
 
-// Read copies a tensor's values into dst, which must have its length. NaN and infinities are refused.
+// DType returns the type of a tensor's values in the file.
+func (f *File) DType(name string) (dtype DType, ok bool) {
+	i, ok := f.indices[name]
+	if !ok {
+		return "", false
+	}
+	return f.layout.tensors[i].dtype, true
+}
+
+// Read copies a tensor's values into dst, which must have its length. Types narrower than float32 are widened exactly;
+// F64 and integers are rounded to nearest even. NaN and infinities are refused.
 func (f *File) Read(name string, dst []float32) error {
 	i, ok := f.indices[name]
 	if !ok {
@@ -131,7 +141,7 @@ func (f *File) Read(name string, dst []float32) error {
 	if p.count != len(dst) {
 		return fmt.Errorf("weights: read %s: tensor %q: holds %d values, not %d", f.name, name, p.count, len(dst))
 	}
-	err := guard(func() error { return convert(dst, f.layout.data[p.from:p.to], p.dtype) })
+	err := guard(func() error { return decode(dst, f.layout.data[p.from:p.to], p.dtype) })
 	if err != nil {
 		return fmt.Errorf("weights: read %s: tensor %q: %w", f.name, name, err)
 	}

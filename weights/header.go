@@ -34,7 +34,7 @@ type layout struct {
 // place says where a tensor lies in layout.data.
 type place struct {
 	name     string
-	dtype    string
+	dtype    DType
 	shape    []int
 	count    int // values
 	from, to uint64
@@ -102,7 +102,7 @@ func (l *layout) readEntry(name string, dec *jsontext.Decoder) error {
 		return fmt.Errorf("tensor %.40q…: name of %d bytes; at most %d", name, len(name), maxNameBytes)
 	}
 	var e struct {
-		DType   string     `json:"dtype"`
+		DType   DType      `json:"dtype"`
 		Shape   dims       `json:"shape"`
 		Offsets *[2]uint64 `json:"data_offsets"`
 	}
@@ -143,11 +143,10 @@ func (d *dims) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // measure checks dtype and shape against the length of the data.
 func (p *place) measure(shape dims) error {
-	size, known := dtypeBytes[p.dtype]
-	if !known {
-		return fmt.Errorf("dtype %.20q is unknown", p.dtype)
+	if err := p.dtype.check(); err != nil {
+		return err
 	}
-	count := uint64(1)
+	size, count := uint64(dtypeBytes[p.dtype]), uint64(1)
 	for _, d := range shape {
 		over, product := bits.Mul64(count, d)
 		if over != 0 || product > maxDim || d > maxDim {

@@ -48,7 +48,8 @@ func TestMalformedFiles(t *testing.T) {
 		{"no offsets", safetensors(`{"x":{"dtype":"F32","shape":[0]}}`, 0), `tensor "x": header lacks shape or data_offsets`},
 		{"three offsets", safetensors(`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4,8]}}`, 8), `tensor "x": header`},
 		{"negative shape", safetensors(`{"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}}`, 8), `tensor "x": header`},
-		{"unknown dtype", safetensors("{"+tensor("x", "F4", "[2]", 0, 8)+"}", 8), `tensor "x": dtype "F4" is unknown`},
+		{"unknown dtype", safetensors("{"+tensor("x", "F5", "[2]", 0, 8)+"}", 8), `tensor "x": dtype "F5" is unknown`},
+		{"other fp8", safetensors("{"+tensor("x", "F8_E4M3FNUZ", "[8]", 0, 8)+"}", 8), `tensor "x": dtype F8_E4M3FNUZ is not supported; convert the tensor to BF16 or F32`},
 		{"shape overflows", safetensors("{"+tensor("x", "F32", "[4294967296,4294967296,2]", 0, 8)+"}", 8), "holds more values than any file can"},
 		{"overflow hidden by zero", safetensors("{"+tensor("x", "F32", "[0,9223372036854775808]", 0, 0)+"}", 0), "holds more values than any file can"},
 		{"many dimensions", safetensors("{"+tensor("x", "F32", "[1"+strings.Repeat(",1", 99)+"]", 0, 4)+"}", 4), "more than 16 dimensions"},
@@ -89,19 +90,6 @@ func TestWellFormedFiles(t *testing.T) {
 		if _, err := parse(file); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestUnreadableDType(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "m.safetensors")
-	put(t, path, safetensors("{"+tensor("x", "F8_E4M3", "[8]", 0, 8)+"}", 8))
-	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.Tensor("x"); err == nil || !strings.Contains(err.Error(), `m.safetensors: tensor "x": dtype F8_E4M3 cannot be read`) {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -251,10 +239,10 @@ func FuzzParse(f *testing.F) {
 		covered := uint64(0)
 		for _, p := range l.tensors {
 			covered += uint64(len(l.data[p.from:p.to]))
-			if p.to-p.from != uint64(p.count)*dtypeBytes[p.dtype] {
+			if p.to-p.from != uint64(p.count*dtypeBytes[p.dtype]) {
 				t.Errorf("tensor %q: %d values of %s in %d bytes", p.name, p.count, p.dtype, p.to-p.from)
 			}
-			_ = convert(make([]float32, p.count), l.data[p.from:p.to], p.dtype)
+			_ = decode(make([]float32, p.count), l.data[p.from:p.to], p.dtype)
 		}
 		if covered != uint64(len(l.data)) {
 			t.Errorf("tensors cover %d of %d bytes", covered, len(l.data))

@@ -4,10 +4,10 @@ package weights
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -38,9 +38,8 @@ type TensorDigest struct {
 }
 
 func digest(t Tensor) TensorDigest {
-	h := sha256.New()
-	eachChunk(t.Data, func(b []byte) error { h.Write(b); return nil })
-	return TensorDigest{t.Name, t.Shape, sum(h)}
+	d, _ := writeValues(io.Discard, t, F32) // neither float32 nor Discard fails
+	return d
 }
 
 // combine hashes digests in order of name, each part behind its length so that no two lists read alike.
@@ -55,24 +54,6 @@ func combine(digests []TensorDigest) string {
 }
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
-
-// eachChunk hands on the little-endian bytes of data, a bounded piece at a time. use must not keep the slice.
-func eachChunk(data []float32, use func([]byte) error) error {
-	const values = 16 << 10
-	buf := make([]byte, 0, 4*min(len(data), values))
-	for len(data) > 0 {
-		n := min(len(data), values)
-		buf = buf[:0]
-		for _, v := range data[:n] {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-		}
-		if err := use(buf); err != nil {
-			return err
-		}
-		data = data[n:]
-	}
-	return nil
-}
 
 // check reports a tensor that must not be written: a shape that does not fit, or a value that is no number.
 func (t Tensor) check() error {

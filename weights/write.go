@@ -27,8 +27,16 @@ func WriteSafetensors(path string, tensors []Tensor) (digests []TensorDigest, er
 	return digests, nil
 }
 
+// writeTensors writes a whole file as float32.
 func writeTensors(w io.Writer, tensors []Tensor) ([]TensorDigest, error) {
-	header, err := marshalHeader(tensors)
+	specs := make([]Spec, len(tensors))
+	for i, t := range tensors {
+		if err := t.check(); err != nil {
+			return nil, err
+		}
+		specs[i] = Spec{t.Name, t.Shape}
+	}
+	header, err := marshalHeader(specs, F32)
 	if err != nil {
 		return nil, err
 	}
@@ -37,18 +45,45 @@ func writeTensors(w io.Writer, tensors []Tensor) ([]TensorDigest, error) {
 	}
 	digests := make([]TensorDigest, len(tensors))
 	for i, t := range tensors {
-		h := sha256.New()
-		both := io.MultiWriter(w, h)
-		if err := eachChunk(t.Data, func(b []byte) error { _, err := both.Write(b); return err }); err != nil {
+		if digests[i], err = writeValues(w, t, F32); err != nil {
 			return nil, err
 		}
-		digests[i] = TensorDigest{t.Name, t.Shape, sum(h)}
 	}
 	return digests, nil
 }
 
-// marshalHeader checks the tensors and lays them out one behind the other.
-func marshalHeader(tensors []Tensor) ([]byte, error) {
+// writeValues writes the values of a tensor. The digest is of the values as they will be read, so after rounding to dtype.
+func writeValues(w io.Writer, t Tensor, dtype DType) (TensorDigest, error) {
+	const chunk = 16 << 10
+	h := sha256.New()
+	var buf, exact []byte
+	var rounded [chunk]float32
+	for from := 0; from < len(t.Data); from += chunk {
+		part := t.Data[from:min(from+chunk, len(t.Data))]
+		var err error
+		if buf, err = encode(buf[:0], part, dtype); err != nil {
+			return TensorDigest{}, fmt.Errorf("tensor %q: from %d on: %w", t.Name, from, err)
+		}
+		if _, err := w.Write(buf); err != nil {
+			return TensorDigest{}, err
+		}
+		if dtype == F32 {
+			h.Write(buf)
+			continue
+		}
+		if err := decode(rounded[:len(part)], buf, dtype); err != nil {
+			return TensorDigest{}, err
+		}
+		if exact, err = encode(exact[:0], rounded[:len(part)], F32); err != nil {
+			return TensorDigest{}, err
+		}
+		h.Write(exact)
+	}
+	return TensorDigest{t.Name, t.Shape, sum(h)}, nil
+}
+
+// marshalHeader lays tensors of one type out one behind the other.
+func marshalHeader(specs []Spec, dtype DType) ([]byte, error) {
 	header := bytes.NewBuffer(make([]byte, 8))
 	enc := jsontext.NewEncoder(header) // refuses a name that comes twice
 	if err := writeTokens(enc, jsontext.BeginObject, jsontext.String("__metadata__")); err != nil {
@@ -58,21 +93,18 @@ func marshalHeader(tensors []Tensor) ([]byte, error) {
 		return nil, err
 	}
 	offset := int64(0)
-	for _, t := range tensors {
-		if err := t.check(); err != nil {
-			return nil, err
-		}
-		end := offset + 4*int64(len(t.Data))
-		if err := writeTokens(enc, jsontext.String(t.Name)); err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+	for _, s := range specs {
+		end := offset + s.bytes(dtype)
+		if err := writeTokens(enc, jsontext.String(s.Name)); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", s.Name, err)
 		}
 		err := json.MarshalEncode(enc, struct {
-			DType   string   `json:"dtype"`
+			DType   DType    `json:"dtype"`
 			Shape   []int    `json:"shape"`
 			Offsets [2]int64 `json:"data_offsets"`
-		}{"F32", t.Shape, [2]int64{offset, end}})
+		}{dtype, s.Shape, [2]int64{offset, end}})
 		if err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+			return nil, fmt.Errorf("tensor %q: %w", s.Name, err)
 		}
 		offset = end
 	}
@@ -85,6 +117,15 @@ func marshalHeader(tensors []Tensor) ([]byte, error) {
 	}
 	binary.LittleEndian.PutUint64(out, uint64(len(out)-8))
 	return out, nil
+}
+
+// bytes is the length of the tensor's data.
+func (s Spec) bytes(dtype DType) int64 {
+	n := int64(dtypeBytes[dtype])
+	for _, d := range s.Shape {
+		n *= int64(d)
+	}
+	return n
 }
 
 func writeTokens(enc *jsontext.Encoder, tokens ...jsontext.Token) error {
