@@ -30,6 +30,7 @@ type AdvantageConfig struct {
 	Lambda    float64 // gae: 0 trusts the critic, 1 the rewards; 0..1, default 1
 	Turns     bool    // each turn has a reward of its own, and is credited with what follows; default false
 	TurnGamma float64 // Turns: discount per turn; 0 credits a turn with its own reward alone; 0..1, default 1
+	K         int     // pass_at_k: the tries of which one must succeed; 2..rollouts per prompt, default 0: not chosen
 	NoWhiten  bool    // reinforce, reinforce_baseline, gae: leave the advantages as they are; default false
 }
 
@@ -50,9 +51,9 @@ func Advantages(advantage [][]float32, b Batch, cfg AdvantageConfig, klCoef floa
 	case e.group == nil:
 		e.tokens(advantage, b, cfg, klCoef)
 	case cfg.Turns:
-		spreadTurns(advantage, b, turnAdvantages(b, e.group, cfg.TurnGamma))
+		spreadTurns(advantage, b, turnAdvantages(b, e.group, cfg))
 	default:
-		spread(advantage, b, groupAdvantages(b, e.group))
+		spread(advantage, b, groupAdvantages(b, e.group, cfg))
 	}
 	nonFinite := clean(advantage, b.Action)
 	if e.Whitens && !cfg.NoWhiten {

@@ -141,7 +141,7 @@ func TestAdvantagesOfHostileNumbers(t *testing.T) {
 				Value:  [][]float32{{nan, 1, inf}, {1, nan, 1}},
 			}
 			a := [][]float32{repeat(nan, 3), repeat(nan, 3)}
-			s := Advantages(a, b, AdvantageConfig{Estimator: e.Name, Gamma: .9}, .1)
+			s := Advantages(a, b, AdvantageConfig{Estimator: e.Name, Gamma: .9, K: 2}, .1)
 			for k := range a {
 				for i, v := range a[k] {
 					if !b.Action[k][i] && v != 0 || !finite(float64(v)) {

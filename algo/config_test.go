@@ -46,6 +46,8 @@ func TestEveryRule(t *testing.T) {
 		{"advantage.turns", func(c *Config, f *Facts) { distill(c, f); c.Advantage.Turns = true }},
 		{"advantage.turn_gamma", func(c *Config, _ *Facts) { c.Advantage.Turns, c.Advantage.TurnGamma = true, math.NaN() }},
 		{"advantage.turn_gamma", func(c *Config, _ *Facts) { c.Advantage.TurnGamma = .9 }},
+		{"advantage.k", func(c *Config, _ *Facts) { c.Advantage.Estimator, c.Advantage.K = "pass_at_k", 9 }},
+		{"advantage.k", func(c *Config, _ *Facts) { c.Advantage.K = 2 }},
 		{"advantage.no_whiten", func(c *Config, _ *Facts) { c.Advantage.NoWhiten = true }},
 
 		{"correction.level", func(c *Config, f *Facts) { c.Correction.Level, f.MaxLag = "off", 1 }},
@@ -53,6 +55,7 @@ func TestEveryRule(t *testing.T) {
 		{"correction.mode", func(c *Config, _ *Facts) { c.Correction.Level, c.Correction.Mode = "geo", "clip" }},
 		{"correction.low", func(c *Config, _ *Facts) { c.Correction.High = .9 }},
 		{"lag.max", func(c *Config, _ *Facts) { c.Lag = LagConfig{Mask: true, Max: -1} }},
+		{"lag.max", func(c *Config, f *Facts) { c.Lag, f.MaxLag = LagConfig{Mask: true, Max: 7}, 8 }},
 		{"lag.mask", func(c *Config, f *Facts) { c.Lag, f.MaxLag = LagConfig{Mask: true, Max: 8}, 8 }},
 		{"lag.decay", func(c *Config, f *Facts) { c.Lag.Decay, f.MaxLag = 1.1, 8 }},
 		{"lag.decay", func(c *Config, _ *Facts) { c.Lag.Decay = .9 }},
@@ -119,6 +122,8 @@ func overlongOf(c *Config, most, buffer int) {
 func TestWhatBreachesStartFromIsSound(t *testing.T) {
 	for name, change := range map[string]func(c *Config, f *Facts){
 		"distillation": distill, "critic": critic, "overlong": func(c *Config, _ *Facts) { overlongOf(c, 20, 5) },
+		"one success in k tries":       func(c *Config, _ *Facts) { c.Advantage.Estimator, c.Advantage.K = "pass_at_k", 8 },
+		"partial rollouts":             func(c *Config, f *Facts) { c.Lag, f.MaxLag, f.Partial = LagConfig{Mask: true, Max: 2}, 8, true },
 		"stale, against the generator": func(c *Config, f *Facts) { c.Loss.Proximal, c.Correction.Level, f.MaxLag = "behavior", "off", 8 },
 	} {
 		c, f := Default(), sound
@@ -182,7 +187,7 @@ func TestUnknownNamesGetTheNearest(t *testing.T) {
 	c.Advantage.Estimator = "gpro"
 	p := Check(c, sound)
 	equal(t, "problems", len(p), 1)
-	want := `advantage.estimator: no such name: "gpro"; valid, nearest first: grpo, rloo, gae, dr_grpo, reinforce, on_policy_distill, reinforce_baseline; choose one of them`
+	want := `advantage.estimator: no such name: "gpro"; valid, nearest first: grpo, rloo, gae, dr_grpo, reinforce, pass_at_k, on_policy_distill, reinforce_baseline; choose one of them`
 	equal(t, "sentence", p[0].String(), want)
 }
 

@@ -2,6 +2,11 @@
 
 package algo
 
+import (
+	"cmp"
+	"slices"
+)
+
 // GRPO is group-relative policy optimization (DeepSeekMath, arXiv 2402.03300 §4.1.2): for the n rewards r of one group
 //
 //	A_i = (r_i − mean(r)) / (std(r) + 1e-9)
@@ -43,15 +48,58 @@ func RLOO(advantage, reward []float64) {
 	}
 }
 
+// PassAtKGain credits a rollout with what it adds to the best of k (Pass@K policy optimization, arXiv 2505.15201, the
+// leave-one-out form for rewards of any size): J runs over the sets of k−1 other rollouts of the group,
+//
+//	A_i = mean over J of max(r_i, max_J r) − max_J r
+//
+// It is never below 0, and 0 for all rollouts of a group without a difference. k times its mean is an unbiased gradient of the
+// expected best of k; with k = n only the best rollout has one, its lead over the second. A group of fewer than k compares all
+// it has.
+//
+// With rewards in ascending order, J has its best at rank q in C(q, k−2) of C(n−1, k−1) cases, and
+//
+//	A_(p+1) = A_(p) + (r_(p+1) − r_(p)) · Σ_{q≤p} C(q, k−2) / C(n−1, k−1)
+func PassAtKGain(advantage, reward []float64, k int) {
+	n := len(reward)
+	clear(advantage)
+	if k = min(k, n); k < 2 {
+		return
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(reward[a], reward[b]) })
+	share := bestRanks(n, k)
+	var below float64 // Σ of the shares of the ranks so far
+	for p := 1; p < n; p++ {
+		low, high := order[p-1], order[p]
+		below += share[p-1]
+		advantage[high] = advantage[low] + (reward[high]-reward[low])*below
+	}
+}
+
+// bestRanks is C(q, k−2) / C(n−1, k−1) for q = 0..n−2, from the top down, where nothing overflows.
+func bestRanks(n, k int) []float64 {
+	share := make([]float64, n-1)
+	at := float64(k-1) / float64(n-1)
+	for q := n - 2; q >= k-2; q-- {
+		share[q] = at
+		at *= float64(q-k+2) / float64(max(q, 1))
+	}
+	return share
+}
+
 // groupAdvantages applies a group estimator to each group, and returns one advantage for each rollout.
-func groupAdvantages(b Batch, estimate func(advantage, reward []float64)) []float64 {
+func groupAdvantages(b Batch, estimate func(advantage, reward []float64, cfg AdvantageConfig), cfg AdvantageConfig) []float64 {
 	out := make([]float64, len(b.Reward))
 	for _, members := range groups(b.Group) {
 		reward, advantage := make([]float64, len(members)), make([]float64, len(members))
 		for i, r := range members {
 			reward[i] = b.Reward[r]
 		}
-		estimate(advantage, reward)
+		estimate(advantage, reward, cfg)
 		for i, r := range members {
 			out[r] = advantage[i]
 		}
@@ -67,11 +115,11 @@ func groupAdvantages(b Batch, estimate func(advantage, reward []float64)) []floa
 //
 // Turn-level credit is that of MT-GRPO (arXiv 2505.11821); ours compares all n rollouts at every turn, so that a
 // reward on the last turn alone, not discounted, gives what the estimator gives without turns.
-func turnAdvantages(b Batch, estimate func(advantage, reward []float64), gamma float64) [][]float64 {
+func turnAdvantages(b Batch, estimate func(advantage, reward []float64, cfg AdvantageConfig), cfg AdvantageConfig) [][]float64 {
 	returns, out := make([][]float64, len(b.Reward)), make([][]float64, len(b.Reward))
 	for r, reward := range b.TurnReward {
 		returns[r], out[r] = make([]float64, len(reward)), make([]float64, len(reward))
-		TurnReturns(returns[r], reward, gamma)
+		TurnReturns(returns[r], reward, cfg.TurnGamma)
 	}
 	for _, members := range groups(b.Group) {
 		earned, advantage := make([]float64, len(members)), make([]float64, len(members))
@@ -86,7 +134,7 @@ func turnAdvantages(b Batch, estimate func(advantage, reward []float64), gamma f
 					earned[i] = returns[r][min(k, n-1)]
 				}
 			}
-			estimate(advantage, earned)
+			estimate(advantage, earned, cfg)
 			for i, r := range members {
 				if k < len(out[r]) {
 					out[r][k] = advantage[i]

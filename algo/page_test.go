@@ -193,7 +193,7 @@ func needs(row any) string {
 	words := map[string]string{
 		"ReadsKL": "a reference, for KL in the reward", "ReadsValue": "a critic", "IgnoresReward": "a teacher; no reward",
 		"Discounts": "", "Whitens": "", "ScaleFree": "", "ReadsOld": "`LogpOld`", "Clips": "`loss.clip_low`, `loss.clip_high`",
-		"DualClips": "`loss.dual_clip` if wanted", "PerSegment": "whole segments in a pass", "HoldsRatio": "",
+		"DualClips": "`loss.dual_clip` if wanted", "PerSegment": "whole segments in a pass", "HoldsRatio": "", "ReadsK": "`advantage.k`",
 		"Coupled": "the correction off", "PerRollout": "`RolloutTokens`", "Constant": "`loss.max_tokens`", "Off": "",
 		"Pulls": "", "Grades": "`reward.length.solved`",
 	}

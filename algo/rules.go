@@ -112,6 +112,12 @@ var Rules = []Rule{
 		func(c Config, _ Facts) bool { return !within(c.Advantage.TurnGamma, 0, 1) }},
 	{Problem{"advantage.turn_gamma", "turns have no rewards of their own, so a discount between them has no effect", "choose 1, or set advantage.turns"},
 		func(c Config, _ Facts) bool { return !c.Advantage.Turns && between(c.Advantage.TurnGamma, 0, 1) }},
+	{Problem{"advantage.k", "the best of k needs 2 tries or more, and not more than a prompt has", "choose 2..rollouts per prompt"},
+		func(c Config, f Facts) bool {
+			return c.estimator().ReadsK && f.N >= 2 && (c.Advantage.K < 2 || c.Advantage.K > f.N)
+		}},
+	{Problem{"advantage.k", "this estimator does not look at the best of several tries, so it has no effect", "leave it out, or choose pass_at_k"},
+		func(c Config, _ Facts) bool { return !c.estimator().ReadsK && c.Advantage.K != 0 }},
 	{Problem{"advantage.no_whiten", "this estimator never whitens, so it has no effect", "leave it out"},
 		func(c Config, _ Facts) bool { return !c.estimator().Whitens && c.Advantage.NoWhiten }},
 
@@ -132,6 +138,11 @@ var Rules = []Rule{
 
 	{Problem{"lag.max", "a lag is never below 0, so nothing would train", "choose 0 for tokens of the current version alone"},
 		func(c Config, _ Facts) bool { return c.Lag.Mask && c.Lag.Max < 0 }},
+	{Problem{"lag.max", "weights never change under a running rollout, so all tokens of a batch are equally old: none would train, or all",
+		"leave lag.mask out, and bound the lag of the run instead"},
+		func(c Config, f Facts) bool {
+			return c.Lag.Mask && within(float64(c.Lag.Max), 0, float64(f.MaxLag)-1) && !f.Partial
+		}},
 	{Problem{"lag.mask", "no token is ever older than that, so it has no effect", "lower lag.max below the lag that rollouts may have, or leave it out"},
 		func(c Config, f Facts) bool { return c.Lag.Mask && int64(c.Lag.Max) >= f.MaxLag }},
 	{Problem{"lag.decay", "a factor per version lies in 0..1", "choose 1 to not weigh tokens by their age"},

@@ -48,6 +48,8 @@ var Settings = []Setting{
 		Code: "turnAdvantages", Test: "TestTurnsAreCreditedWithWhatFollows"}, "Advantage.Turns"},
 	{Option{Name: "advantage.turn_gamma", Does: "discount per turn", Formula: "G_k = r_k + γ·G_{k+1}", Paper: "2505.11821",
 		Code: "TurnReturns", Test: "TestTurnReturns"}, "Advantage.TurnGamma"},
+	{Option{Name: "advantage.k", Does: "the tries of which one must succeed, for pass_at_k", Formula: "J: k − 1 other rollouts", Paper: "2505.15201",
+		Code: "PassAtKGain", Test: "TestPassAtKGain"}, "Advantage.K"},
 	{Option{Name: "advantage.no_whiten", Does: "leaves the advantages of an estimator that whitens as they are", Formula: "A, not (A − mean)/sqrt(max(var, 1e-8))", Paper: "2501.03262",
 		Code: "Whiten", Test: "TestWhiten"}, "Advantage.NoWhiten"},
 

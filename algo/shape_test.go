@@ -89,8 +89,8 @@ func TestScaleFree(t *testing.T) {
 			continue
 		}
 		a, b := make([]float64, 3), make([]float64, 3)
-		e.group(a, []float64{1, 0, .25})
-		e.group(b, []float64{12, 2, 4.5})
+		e.group(a, []float64{1, 0, .25}, AdvantageConfig{K: 2})
+		e.group(b, []float64{12, 2, 4.5}, AdvantageConfig{K: 2})
 		equal(t, e.Name, close6(a[0], b[0]), e.ScaleFree)
 	}
 }

@@ -31,25 +31,34 @@ type Estimator struct {
 	Discounts     bool // reads Gamma
 	Whitens       bool // over the batch, unless told not to
 	ScaleFree     bool // the same advantages whatever the mean and spread of a group's rewards
+	ReadsK        bool // reads K
 
-	group  func(advantage, reward []float64)                                         // one group's rollouts
+	group  func(advantage, reward []float64, cfg AdvantageConfig)                    // one group's rollouts
 	tokens func(advantage [][]float32, b Batch, cfg AdvantageConfig, klCoef float64) // where group is nil: each token has its own
+}
+
+// rewardsAlone is a group estimator that has no settings.
+func rewardsAlone(estimate func(advantage, reward []float64)) func(advantage, reward []float64, _ AdvantageConfig) {
+	return func(advantage, reward []float64, _ AdvantageConfig) { estimate(advantage, reward) }
 }
 
 // Estimators lists the names of AdvantageConfig.Estimator.
 var Estimators = []Estimator{
 	{Option: Option{Name: "grpo", Does: "reward minus group mean, over the group's standard deviation",
 		Formula: "A = (r − mean) / (std + 1e-9)", Paper: "2402.03300", Code: "GRPO", Test: "TestGroupEstimators"},
-		MinGroup: 2, ScaleFree: true, group: GRPO},
+		MinGroup: 2, ScaleFree: true, group: rewardsAlone(GRPO)},
 	{Option: Option{Name: "dr_grpo", Does: "reward minus group mean",
 		Formula: "A = r − mean", Paper: "2503.20783", Code: "DrGRPO", Test: "TestGroupEstimators"},
-		MinGroup: 2, group: DrGRPO},
+		MinGroup: 2, group: rewardsAlone(DrGRPO)},
 	{Option: Option{Name: "rloo", Does: "reward minus the mean of the group's other rewards",
 		Formula: "A = n/(n−1) · (r − mean)", Paper: "2402.14740", Code: "RLOO", Test: "TestGroupEstimators"},
-		MinGroup: 2, group: RLOO},
+		MinGroup: 2, group: rewardsAlone(RLOO)},
+	{Option: Option{Name: "pass_at_k", Does: "how much better the best of k is with the rollout than without it: trains for one success in k tries",
+		Formula: "A = mean of max(r, max J) − max J over all J, k − 1 other rollouts of the group", Paper: "2505.15201", Code: "PassAtKGain", Test: "TestPassAtKGain"},
+		MinGroup: 2, ReadsK: true, group: func(advantage, reward []float64, cfg AdvantageConfig) { PassAtKGain(advantage, reward, cfg.K) }},
 	{Option: Option{Name: "reinforce_baseline", Does: "reward minus group mean, whitened over the batch",
 		Formula: "A = whiten(r − mean)", Paper: "2501.03262", Code: "Whiten", Test: "TestBaselinesCompareInsideAGroupOnly"},
-		MinGroup: 2, Whitens: true, group: DrGRPO},
+		MinGroup: 2, Whitens: true, group: rewardsAlone(DrGRPO)},
 	{Option: Option{Name: "reinforce", Alias: []string{"reinforce++"}, Does: "discounted return with token-level KL, whitened over the batch",
 		Formula: "A = whiten(G), G_t = r_t + γ·G_{t+1}", Paper: "2501.03262", Code: "RewardToGo", Test: "TestRewardToGo"},
 		MinGroup: 1, ReadsKL: true, Discounts: true, Whitens: true, tokens: reinforce},

@@ -71,11 +71,12 @@ type AlgoConfig struct {
 
 // AdvantageConfig picks the estimator and the correction for generators that lag or differ.
 type AdvantageConfig struct {
-	Estimator string    `yaml:"estimator" help:"grpo, dr_grpo, rloo, reinforce_baseline, reinforce (REINFORCE++), gae (PPO with a critic) or on_policy_distill (learns from a teacher)" enum:"grpo,dr_grpo,rloo,reinforce_baseline,reinforce,reinforce++,gae,on_policy_distill"`
+	Estimator string    `yaml:"estimator" help:"grpo, dr_grpo, rloo, reinforce_baseline, reinforce (REINFORCE++), gae (PPO with a critic), pass_at_k (one success in k tries) or on_policy_distill (learns from a teacher)" enum:"grpo,dr_grpo,rloo,pass_at_k,reinforce_baseline,reinforce,reinforce++,gae,on_policy_distill"`
 	Gamma     float64   `yaml:"gamma" help:"discount of rewards over tokens (reinforce, gae)" range:"[0,1]"`
 	Lambda    float64   `yaml:"lam" help:"gae: 0 trusts the critic, 1 the rewards" range:"[0,1]"`
 	Turns     bool      `yaml:"turns" help:"give each turn the reward it earned, and credit it with what follows"`
 	TurnGamma float64   `yaml:"turn_gamma" help:"discount of rewards over turns" range:"[0,1]"`
+	K         int       `yaml:"k" help:"pass_at_k: the tries of which one must succeed; 0 is not chosen" unit:"rollouts" range:">=0"`
 	NoWhiten  bool      `yaml:"no_whiten" help:"do not normalise advantages over the batch (reinforce, reinforce_baseline, gae)"`
 	Level     string    `yaml:"is_correction_level" help:"weight by exp(Old-Gen): off, token, geo or seq" enum:"off,none,token,geo,geometric,seq,sequence"`
 	Mode      string    `yaml:"is_correction_mode" help:"out-of-band weights: mask, clip or trunc" enum:"mask,clip,trunc,truncate"`

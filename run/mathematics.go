@@ -20,7 +20,7 @@ func (p *rlPlan) mathematics() {
 		}},
 		Advantage: algo.AdvantageConfig{
 			Estimator: a.Advantage.Estimator, Gamma: a.Advantage.Gamma, Lambda: a.Advantage.Lambda,
-			Turns: a.Advantage.Turns, TurnGamma: a.Advantage.TurnGamma, NoWhiten: a.Advantage.NoWhiten,
+			Turns: a.Advantage.Turns, TurnGamma: a.Advantage.TurnGamma, K: a.Advantage.K, NoWhiten: a.Advantage.NoWhiten,
 		},
 		Correction: algo.CorrectionConfig{Level: a.Advantage.Level, Mode: a.Advantage.Mode, Low: a.Advantage.Threshold[0], High: a.Advantage.Threshold[1]},
 		Lag:        algo.LagConfig{Mask: a.Lag.Mask, Max: a.Lag.Max, Decay: a.Lag.Decay},
@@ -77,7 +77,7 @@ var settingNames = map[string]string{
 	"reward.length.wrong_short": "reward.length.wrong", "reward.length.wrong_long": "reward.length.wrong",
 
 	"advantage.estimator": "algo.advantage.estimator", "advantage.gamma": "algo.advantage.gamma", "advantage.lambda": "algo.advantage.lam",
-	"advantage.turns": "algo.advantage.turns", "advantage.turn_gamma": "algo.advantage.turn_gamma", "advantage.no_whiten": "algo.advantage.no_whiten",
+	"advantage.turns": "algo.advantage.turns", "advantage.turn_gamma": "algo.advantage.turn_gamma", "advantage.no_whiten": "algo.advantage.no_whiten", "advantage.k": "algo.advantage.k",
 	"correction.level": "algo.advantage.is_correction_level", "correction.mode": "algo.advantage.is_correction_mode",
 	"correction.low": "algo.advantage.is_correction_threshold", "correction.high": "algo.advantage.is_correction_threshold",
 	"lag.mask": "algo.lag.mask", "lag.max": "algo.lag.max", "lag.decay": "algo.lag.decay",
