@@ -1,4 +1,4 @@
-// The canonical conversation. Every wire, data set and environment speaks through these types; text only.
+// The canonical conversation. Every wire, data set and environment speaks through these types.
 
 package chat
 
@@ -26,14 +26,28 @@ type Message struct {
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`       // of an assistant
 	ToolCallID string     `json:"tool_call_id,omitzero"`      // of a tool: the call that it answers
 	Name       string     `json:"name,omitzero"`
+	Parts      []Part     `json:"parts,omitempty"` // nil unless there are images: where they stand. Content is JoinText of the texts
 }
 
-// ToolCall is a request of the assistant to run a tool.
+// Part is a stretch of text, or an image.
+type Part struct {
+	Text  string `json:"text,omitzero"`
+	Image string `json:"image,omitzero"` // "sha256:" and the digest of the encoded bytes, in hexadecimal
+}
+
+// JoinText is how several texts of one message become one: line by line.
+func JoinText(texts []string) string { return strings.Join(texts, "\n") }
+
+// ToolCall is a request of the assistant to run a tool. A tool in a namespace is named namespace.tool; one that takes free
+// text has it in the argument FreeText.
 type ToolCall struct {
 	ID        string `json:"id,omitzero"`
 	Name      string `json:"name"`
 	Arguments Value  `json:"arguments"` // an object
 }
+
+// FreeText names the one argument of a tool that takes text instead of JSON.
+const FreeText = "input"
 
 // ToolSpec offers a tool to the assistant. Spec is what the template shows, keys in the author's order:
 // {"type": "function", "function": {"name": …, "description": …, "parameters": {…}}}.
@@ -73,6 +87,11 @@ func (m *Message) validate() error {
 	default:
 		return fmt.Errorf("role %q; want system, user, assistant or tool", m.Role)
 	}
+	for i, p := range m.Parts {
+		if p.Text != "" && p.Image != "" {
+			return fmt.Errorf("part %d is both text and image", i)
+		}
+	}
 	if m.Role != Assistant && (len(m.ToolCalls) > 0 || m.Reasoning != "") {
 		return fmt.Errorf("role %s carries tool calls or reasoning; only an assistant does", m.Role)
 	}
@@ -87,6 +106,7 @@ func (m *Message) validate() error {
 // Equal reports whether two messages are the same, but for the order of keys in arguments.
 func (m *Message) Equal(n *Message) bool {
 	return m.Role == n.Role && m.Content == n.Content && m.Reasoning == n.Reasoning && m.ToolCallID == n.ToolCallID && m.Name == n.Name &&
+		slices.Equal(m.Parts, n.Parts) &&
 		slices.EqualFunc(m.ToolCalls, n.ToolCalls, func(a, b ToolCall) bool { return a.ID == b.ID && a.sameCall(b) })
 }
 
@@ -98,5 +118,10 @@ func (c ToolCall) sameCall(d ToolCall) bool {
 // text or renumbered its calls. Nothing but whitespace at the ends of the text may differ.
 func (m *Message) SameTurn(n *Message) bool {
 	return m.Role == Assistant && n.Role == Assistant && strings.TrimSpace(m.Content) == strings.TrimSpace(n.Content) &&
-		slices.EqualFunc(m.ToolCalls, n.ToolCalls, ToolCall.sameCall)
+		slices.Equal(m.Parts, n.Parts) && slices.EqualFunc(m.ToolCalls, n.ToolCalls, ToolCall.sameCall)
+}
+
+// HasImages reports whether a message shows more than text.
+func (m *Message) HasImages() bool {
+	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Image != "" })
 }

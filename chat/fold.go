@@ -1,0 +1,38 @@
+// System messages where a template does not take them.
+
+package chat
+
+import (
+	"slices"
+)
+
+const (
+	reminderOpen  = "<system-reminder>\n"
+	reminderClose = "\n</system-reminder>"
+)
+
+// Fold rewrites system messages for templates that take one at the start and no other: those that the conversation begins
+// with become one, every later one becomes a user message that says it is a reminder. What a message becomes depends on
+// nothing behind the first other message, so a conversation that grows never changes what was shown before.
+func Fold(messages []Message) []Message {
+	start := 0
+	for start < len(messages) && messages[start].Role == System {
+		start++
+	}
+	folded := make([]Message, 0, len(messages))
+	if start > 0 {
+		first := messages[0]
+		for _, m := range messages[1:start] {
+			first.Content += "\n\n" + m.Content
+			first.Parts = slices.Concat(first.Parts, m.Parts)
+		}
+		folded = append(folded, first)
+	}
+	for _, m := range messages[start:] {
+		if m.Role == System {
+			m = Message{Role: User, Content: reminderOpen + m.Content + reminderClose, Parts: m.Parts}
+		}
+		folded = append(folded, m)
+	}
+	return folded
+}
