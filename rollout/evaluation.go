@@ -3,6 +3,7 @@
 package rollout
 
 import (
+	"molt/algo"
 	"molt/rollout/sched"
 	"molt/traj"
 )
@@ -63,25 +64,16 @@ func (e *Evaluation) Score() (mean float64, tasks int) {
 	})
 }
 
-// PassAt is the mean over tasks of the probability that at least one of k rollouts solves the task, estimated without
-// bias from the n graded rollouts of which c are solved (Chen et al. 2021, arXiv 2107.03374):
-//
-//	pass@k = 1 − C(n−c, k) / C(n, k)
-//
-// Tasks with fewer than k graded rollouts are left out; tasks says how many are in.
+// PassAt is the mean over tasks of the probability that at least one of k rollouts solves the task (algo.PassAtK). Tasks with fewer than k graded rollouts are left out; tasks says how many are in.
 func (e *Evaluation) PassAt(k int) (mean float64, tasks int) {
 	return e.mean(k, func(graded []*traj.Rollout) float64 {
-		n, c := len(graded), 0
+		solved := 0
 		for _, r := range graded {
 			if r.Score >= e.SolvedAt {
-				c++
+				solved++
 			}
 		}
-		missAll := 1.0 // C(n−c, k) / C(n, k) = Π (1 − k/i) for i = n−c+1 … n
-		for i := n - c + 1; i <= n; i++ {
-			missAll *= max(0, 1-float64(k)/float64(i))
-		}
-		return 1 - missAll
+		return algo.PassAtK(len(graded), solved, k)
 	})
 }
 
