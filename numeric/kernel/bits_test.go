@@ -34,6 +34,12 @@ func TestBitsStayAsTheyAre(t *testing.T) {
 		"Rope":                    0x18e0e261d0c52dd7,
 		"RopeBackward":            0x4784ca433b446a4e,
 		"AdamW":                   0x5f7e4729d3085ac3,
+		"GeGLU":                   0xc87b5b816c17414d,
+		"GeGLUBackward":           0x48236c33af4a9bd5,
+		"GeGLUBackward in place":  0x8337204635edeedc,
+		"Softcap":                 0x69fd9cf698052f15,
+		"SoftcapBackward":         0xad77ff164d8b5f2,
+		"Rope of a part":          0x353760b19fdd5991,
 	}
 	onEveryPath(t, func(t *testing.T, _ *rand.Rand) {
 		r := rand.New(rand.NewPCG(21, 22))

@@ -1,8 +1,8 @@
 // Package kernel is the arithmetic of the embedded engine: every operator the transformer needs, forward and backward,
 // over plain float32 slices on one thread, plus the worker pool and the off-heap arena that the model runs them on.
 //
-//   - does: matrix products, norms, rotary embedding, softmax, log-sum-exp, SwiGLU, AdamW; each as a plain Go twin and
-//     as generated AVX2 and AVX-512 assembly that returns the same bits.
+//   - does: matrix products, norms, rotary embedding, softmax, log-sum-exp, soft caps, SwiGLU, GeGLU, AdamW; each
+//     as a plain Go twin and as generated AVX2 and AVX-512 assembly that returns the same bits.
 //   - takes: destination first, then sources, then sizes; row-major slices; every size explicit.
 //   - gives: results that depend on the arguments alone: not on the path, the thread count or the partition of the work.
 //   - must not know: what a model, a token or an optimizer step is.
@@ -15,12 +15,12 @@
 //   - products: [Gemm], [Pool.Gemm]; operands [B], [Packed], [RowMajor]; [Pack], [PackT], [PackColumn], [PackedLen].
 //   - elements: [Add], [Sub], [Mul], [Scale], [Axpy], [Exp], [Log].
 //   - reductions: [Dot], [Max], [SumSquares].
-//   - blocks: [RMSNorm], [Rope], [SwiGLU], [Softmax], each with a Backward; [LogSumExp] over chunks of logits with
-//     [LogSumExpBackward]; [AdamW].
+//   - blocks: [RMSNorm], [Rope], [SwiGLU], [GeGLU], [Softmax], [Softcap], each with a Backward; [LogSumExp] over chunks of
+//     logits with [LogSumExpBackward]; [AdamW].
 //   - machinery: [Pool] and [Task], [Arena], [Path], [Paths], [SetPath].
 //
-// Gradients of inputs that others share (RMSNorm's dx, dw) are added to; those of inputs with one consumer (SwiGLU, Softmax,
-// Rope, the logits) replace what was there. Each function says which.
+// Gradients of inputs that others share (RMSNorm's dx, dw) are added to; those of inputs with one consumer (the gated units,
+// Softmax, Softcap, Rope, the logits) replace what was there. Each function says which.
 //
 // # The bitwise law
 //

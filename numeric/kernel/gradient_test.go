@@ -93,6 +93,49 @@ func TestSwiGLUAndGradient(t *testing.T) {
 	})
 }
 
+func TestGeGLUAndGradient(t *testing.T) {
+	onEveryPath(t, func(t *testing.T, r *rand.Rand) {
+		const n = 19
+		gate, up, dy := random(r, n), random(r, n), random(r, n)
+		y, dgate, dup := make([]float32, n), make([]float32, n), make([]float32, n)
+		GeGLU(y, gate, up)
+		near(t, "y", y, refGeGLU(wide(gate), wide(up)))
+		GeGLUBackward(dgate, dup, dy, gate, up)
+		near(t, "dgate", dgate, gradient(func(g []float64) float64 { return refDot(wide(dy), refGeGLU(g, wide(up))) }, gate))
+		near(t, "dup", dup, gradient(func(u []float64) float64 { return refDot(wide(dy), refGeGLU(wide(gate), u)) }, up))
+	})
+}
+
+func TestSoftcapAndGradient(t *testing.T) {
+	onEveryPath(t, func(t *testing.T, r *rand.Rand) {
+		const n, scale, limit = 21, 0.7, 3
+		x, dy := random(r, n), random(r, n)
+		Scale(x, 3)
+		y := slices.Clone(x)
+		Softcap(y, scale, limit)
+		near(t, "y", y, refSoftcap(wide(x), scale, limit))
+		dx := slices.Clone(dy)
+		SoftcapBackward(dx, y, scale, limit)
+		near(t, "dx", dx, gradient(func(x []float64) float64 { return refDot(wide(dy), refSoftcap(x, scale, limit)) }, x))
+	})
+}
+
+// A cap far above the argument changes it by little, and what it changes must not drown in rounding: tanh near 0 and at its
+// ends.
+func TestSoftcapIsAccurateEverywhere(t *testing.T) {
+	onEveryPath(t, func(t *testing.T, r *rand.Rand) {
+		for e := -120; e < 12; e++ {
+			x := float32(math.Ldexp(1+r.Float64(), e))
+			y := []float32{x, -x}
+			Softcap(y, 1, 1)
+			want := math.Tanh(float64(x))
+			if math.Abs(float64(y[0])-want) > 4e-7*want || math.Abs(float64(y[1])+want) > 4e-7*want {
+				t.Errorf("tanh(%g) = %g and %g, want %g", x, y[0], y[1], want)
+			}
+		}
+	})
+}
+
 func TestRMSNormAndGradient(t *testing.T) {
 	onEveryPath(t, func(t *testing.T, r *rand.Rand) {
 		const rows, n, eps = 3, 18, 1e-3
@@ -136,6 +179,12 @@ func TestRopeAndGradient(t *testing.T) {
 			near(t, "dx", dx, gradient(func(x []float64) float64 { return refDot(wide(dy), refRope(x, wide(cos), wide(sin))) }, x))
 			RopeBackward(y, cos, sin, hd)
 			near(t, "rotated there and back", y, wide(x))
+			if hd > 2 {
+				part := slices.Clone(x)
+				Rope(part, cos[:1], sin[:1], hd)
+				near(t, "rotated in part", append([]float32{part[0], part[1]}, part[2:hd]...),
+					append(refRope(wide(x[:2]), wide(cos[:1]), wide(sin[:1])), wide(x[2:hd])...))
+			}
 		}
 	})
 }

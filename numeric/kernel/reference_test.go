@@ -44,6 +44,22 @@ func refSwiGLU(gate, up []float64) []float64 {
 	return y
 }
 
+func refGeGLU(gate, up []float64) []float64 {
+	y := make([]float64, len(gate))
+	for i, g := range gate {
+		y[i] = g / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(g+0.044715*g*g*g))) * up[i]
+	}
+	return y
+}
+
+func refSoftcap(x []float64, scale, limit float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = limit * math.Tanh(scale*v/limit)
+	}
+	return y
+}
+
 func refRMSNorm(x, w []float64, eps float64) []float64 {
 	y := make([]float64, len(x))
 	for r := 0; r < len(x); r += len(w) {

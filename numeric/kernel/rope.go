@@ -3,12 +3,12 @@ package kernel
 import "fmt"
 
 // Rope rotates the heads of one token in place (Su et al. 2021, in Hugging Face's rotate-half form): x is heads of hd
-// elements, cos and sin are [hd/2] for the token's position; with a = x[i] and b = x[i+hd/2] of a head,
-// x[i] = a*cos - b*sin and x[i+hd/2] = b*cos + a*sin.
+// elements, cos and sin are [half] for the token's position; with a = x[i] and b = x[i+half] of a head,
+// x[i] = a*cos - b*sin and x[i+half] = b*cos + a*sin. Elements of a head from 2*half on, if any, stay as they are.
 func Rope(x, cos, sin []float32, hd int) {
 	checkRope("Rope", x, cos, sin, hd)
 	for h := 0; h < len(x); h += hd {
-		rope(cos, sin, x[h:], x[h+hd/2:])
+		rope(cos, sin, x[h:], x[h+len(cos):])
 	}
 }
 
@@ -24,7 +24,7 @@ func ropePlain(cos, sin, x, y []float32) {
 func RopeBackward(dx, cos, sin []float32, hd int) {
 	checkRope("RopeBackward", dx, cos, sin, hd)
 	for h := 0; h < len(dx); h += hd {
-		ropeBackward(cos, sin, dx[h:], dx[h+hd/2:])
+		ropeBackward(cos, sin, dx[h:], dx[h+len(cos):])
 	}
 }
 
@@ -37,7 +37,7 @@ func ropeBackwardPlain(cos, sin, dx, dy []float32) {
 }
 
 func checkRope(what string, x, cos, sin []float32, hd int) {
-	if hd <= 0 || hd%2 != 0 || len(x)%hd != 0 || len(cos) != hd/2 || len(sin) != hd/2 {
+	if hd <= 0 || len(x)%hd != 0 || len(cos) == 0 || 2*len(cos) > hd || len(sin) != len(cos) {
 		panic(fmt.Sprintf("kernel: %s: x[%d] cos[%d] sin[%d] with head dim %d", what, len(x), len(cos), len(sin), hd))
 	}
 }

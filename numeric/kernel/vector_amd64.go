@@ -241,6 +241,74 @@ func swigluBackward(dgate []float32, dup []float32, dy []float32, gate []float32
 }
 
 //go:noescape
+func gegluAVX2(y []float32, gate []float32, up []float32)
+
+//go:noescape
+func gegluAVX512(y []float32, gate []float32, up []float32)
+
+func geglu(y []float32, gate []float32, up []float32) {
+	switch active {
+	case avx2:
+		gegluAVX2(y, gate, up)
+	case avx512:
+		gegluAVX512(y, gate, up)
+	default:
+		gegluPlain(y, gate, up)
+	}
+}
+
+//go:noescape
+func gegluBackwardAVX2(dgate []float32, dup []float32, dy []float32, gate []float32, up []float32)
+
+//go:noescape
+func gegluBackwardAVX512(dgate []float32, dup []float32, dy []float32, gate []float32, up []float32)
+
+func gegluBackward(dgate []float32, dup []float32, dy []float32, gate []float32, up []float32) {
+	switch active {
+	case avx2:
+		gegluBackwardAVX2(dgate, dup, dy, gate, up)
+	case avx512:
+		gegluBackwardAVX512(dgate, dup, dy, gate, up)
+	default:
+		gegluBackwardPlain(dgate, dup, dy, gate, up)
+	}
+}
+
+//go:noescape
+func softcapAVX2(x []float32, scale float32, limit float32)
+
+//go:noescape
+func softcapAVX512(x []float32, scale float32, limit float32)
+
+func softcap(x []float32, scale float32, limit float32) {
+	switch active {
+	case avx2:
+		softcapAVX2(x, scale, limit)
+	case avx512:
+		softcapAVX512(x, scale, limit)
+	default:
+		softcapPlain(x, scale, limit)
+	}
+}
+
+//go:noescape
+func softcapBackwardAVX2(dx []float32, y []float32, scale float32, limit float32)
+
+//go:noescape
+func softcapBackwardAVX512(dx []float32, y []float32, scale float32, limit float32)
+
+func softcapBackward(dx []float32, y []float32, scale float32, limit float32) {
+	switch active {
+	case avx2:
+		softcapBackwardAVX2(dx, y, scale, limit)
+	case avx512:
+		softcapBackwardAVX512(dx, y, scale, limit)
+	default:
+		softcapBackwardPlain(dx, y, scale, limit)
+	}
+}
+
+//go:noescape
 func rmsNormAVX2(y []float32, x []float32, w []float32, rstd *float32, eps float32)
 
 //go:noescape

@@ -36,6 +36,18 @@ func swigluBackward(dgate []float32, dup []float32, dy []float32, gate []float32
 	swigluBackwardPlain(dgate, dup, dy, gate, up)
 }
 
+func geglu(y []float32, gate []float32, up []float32) { gegluPlain(y, gate, up) }
+
+func gegluBackward(dgate []float32, dup []float32, dy []float32, gate []float32, up []float32) {
+	gegluBackwardPlain(dgate, dup, dy, gate, up)
+}
+
+func softcap(x []float32, scale float32, limit float32) { softcapPlain(x, scale, limit) }
+
+func softcapBackward(dx []float32, y []float32, scale float32, limit float32) {
+	softcapBackwardPlain(dx, y, scale, limit)
+}
+
 func rmsNorm(y []float32, x []float32, w []float32, rstd *float32, eps float32) {
 	rmsNormPlain(y, x, w, rstd, eps)
 }

@@ -94,6 +94,27 @@ var operators = []struct {
 		AdamW{LR: 1e-3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-8, Decay: 0.1, GradScale: float64(s[0]), Step: 3}.Update(x[0], x[1], x[2], x[3])
 		return results{}
 	}},
+	{"GeGLU", 3, func(x [][]float32, _ []float32) results { GeGLU(x[0], x[1], x[2]); return results{} }},
+	{"GeGLUBackward", 5, func(x [][]float32, _ []float32) results {
+		GeGLUBackward(x[0], x[1], x[2], x[3], x[4])
+		return results{}
+	}},
+	{"GeGLUBackward in place", 3, func(x [][]float32, _ []float32) results {
+		GeGLUBackward(x[0], x[1], x[2], x[0], x[1])
+		return results{}
+	}},
+	{"Softcap", 1, func(x [][]float32, s []float32) results { Softcap(x[0], s[0], positive(s[1])); return results{} }},
+	{"SoftcapBackward", 2, func(x [][]float32, s []float32) results {
+		SoftcapBackward(x[0], x[1], s[0], positive(s[1]))
+		return results{}
+	}},
+	{"Rope of a part", 3, func(x [][]float32, _ []float32) results {
+		if half := len(x[0]) / 3; half > 0 {
+			Rope(x[0][:3*half], x[1][:half], x[2][:half], 3*half)
+			RopeBackward(x[1][:3*half], x[0][:half], x[2][:half], 3*half)
+		}
+		return results{}
+	}},
 }
 
 func positive(x float32) float32 { return float32(math.Abs(float64(x))) }

@@ -69,6 +69,21 @@ var kernels = []struct {
 	{"logSumExpBackward", list(slice("x"), float("lse", "entropy", "dLogp", "dEntropy", "scale")), logSumExpBackward},
 	{"swiglu", list(slice("y", "gate", "up")), swiglu},
 	{"swigluBackward", list(slice("dgate", "dup", "dy", "gate", "up")), swigluBackward},
+	{"geglu", list(slice("y", "gate", "up")), geglu},
+	{"gegluBackward", list(slice("dgate", "dup", "dy", "gate", "up")), gegluBackward},
+	{"softcap", list(slice("x"), float("scale", "limit")), func(k *kernel) {
+		k.loop(func(s *section) {
+			z := s.quotient(s.product(s.arg("scale"), s.load("x")), s.arg("limit"))
+			s.store("x", s.product(s.arg("limit"), s.tanh(z)))
+		})
+	}},
+	{"softcapBackward", list(slice("dx", "y"), float("scale", "limit")), func(k *kernel) {
+		k.loop(func(s *section) {
+			t := s.quotient(s.load("y"), s.arg("limit"))
+			slope := s.product(s.arg("scale"), s.difference(s.num(1), s.product(t, t)))
+			s.store("dx", s.product(s.load("dx"), slope))
+		})
+	}},
 	{"rmsNorm", list(slice("y", "x", "w"), pointer("rstd", "float32"), float("eps")), rmsNorm},
 	{"rmsNormBackward", list(slice("dx", "dy", "x", "w"), float("rstd")), rmsNormBackward},
 	{"rmsNormBackwardWeight", list(slice("dw", "dy", "x"), float("rstd")), func(k *kernel) {
@@ -95,15 +110,28 @@ var kernels = []struct {
 
 // exp is exp32 of package kernel.
 func (s *section) exp(x *value) *value {
-	x = s.larger(s.num(-105), s.smaller(s.num(89), x))
+	n, r, p := s.expParts(s.larger(s.num(-105), s.smaller(s.num(89), x)))
+	return s.scaled(s.fma(p, r, s.num(1)), n)
+}
+
+// expParts splits x: e**x is 2**n * (1 + p*r).
+func (s *section) expParts(x *value) (n, r, p *value) {
 	shifted := s.fma(x, s.num(math.Log2E), s.num(3<<22))
-	n := s.difference(shifted, s.num(3<<22))
-	r := s.fma(n, s.num(2.12194440e-4), s.fma(n, s.num(-0.693359375), x))
-	p := s.num(1.9875691500e-4)
-	for _, c := range []float32{1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1} {
+	n = s.difference(shifted, s.num(3<<22))
+	r = s.fma(n, s.num(2.12194440e-4), s.fma(n, s.num(-0.693359375), x))
+	p = s.num(1.9875691500e-4)
+	for _, c := range []float32{1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1} {
 		p = s.fma(p, r, s.num(c))
 	}
-	return s.scaled(p, n)
+	return n, r, p
+}
+
+// tanh is tanh32 of package kernel.
+func (s *section) tanh(x *value) *value {
+	n, r, p := s.expParts(s.larger(s.num(-30), s.smaller(s.num(30), s.sum(x, x))))
+	power := s.power(s.unary("VCVTPS2DQ", n))
+	less := s.fma(power, s.product(p, r), s.difference(power, s.num(1)))
+	return s.quotient(less, s.sum(less, s.num(2)))
 }
 
 // dot is the sum of x*y in 16 lanes.
@@ -176,6 +204,37 @@ func swigluBackward(k *kernel) {
 		g := s.load("gate")
 		sig := s.quotient(s.num(1), s.sigmoidDenominator(g))
 		slope := s.product(s.sum(s.product(g, s.difference(s.num(1), sig)), s.num(1)), sig)
+		d := s.load("dy")
+		dup := s.product(s.product(g, sig), d)
+		dgate := s.product(s.product(d, s.load("up")), slope)
+		s.store("dgate", dgate)
+		s.store("dup", dup)
+	})
+}
+
+// geluInner is z of g, and g*g for its slope.
+func (s *section) geluInner(g *value) (z, square *value) {
+	square = s.product(g, g)
+	return s.product(s.product(s.num(geluSlope), g), s.sum(s.product(s.num(geluCube), square), s.num(1))), square
+}
+
+const geluSlope, geluCube = 1.5957691216057308, 0.044715
+
+func geglu(k *kernel) {
+	k.loop(func(s *section) {
+		g := s.load("gate")
+		z, _ := s.geluInner(g)
+		s.store("y", s.product(s.quotient(g, s.sigmoidDenominator(z)), s.load("up")))
+	})
+}
+
+func gegluBackward(k *kernel) {
+	k.loop(func(s *section) {
+		g := s.load("gate")
+		z, square := s.geluInner(g)
+		sig := s.quotient(s.num(1), s.sigmoidDenominator(z))
+		inner := s.product(s.num(geluSlope), s.sum(s.product(s.num(3*geluCube), square), s.num(1)))
+		slope := s.product(s.sum(s.product(s.product(g, s.difference(s.num(1), sig)), inner), s.num(1)), sig)
 		d := s.load("dy")
 		dup := s.product(s.product(g, sig), d)
 		dgate := s.product(s.product(d, s.load("up")), slope)
