@@ -48,12 +48,15 @@ func machine(threads int) metrics.Machine {
 	}
 	return metrics.Machine{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: procField("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(),
-		Threads: threads, MemoryBytes: procKiB("/proc/meminfo", "MemTotal"), Kernels: Kernels(),
+		Threads: threads, MemoryBytes: memory(), Kernels: Kernels(),
 	}
 }
 
 // peakRSS is the most memory this process has had, in bytes; 0 where the system does not say.
 func peakRSS() int64 { return procKiB("/proc/self/status", "VmHWM") }
+
+// memory is what this machine has, in bytes; 0 where the system does not say.
+func memory() int64 { return procKiB("/proc/meminfo", "MemTotal") }
 
 func procKiB(file, field string) int64 {
 	number, _, _ := strings.Cut(procField(file, field), " ")

@@ -45,12 +45,12 @@ func (p *rlPlan) companions() (err error) {
 		return err
 	}
 	critic.shape, critic.weights = local.AddValueHead(critic.shape, critic.weights)
-	critic.engine.Optimizer = p.cfg.Critic.optimizer()
+	critic.engine.Optimizer = optimizerOf(p.cfg.Critic.OptimConfig)
 	if err := usable("critic.", critic.engine, critic.shape); err != nil {
 		return err
 	}
 	p.others.critic = critic
-	if err := p.cfg.Critic.schedule(p.criticUpdates()).Validate(); err != nil {
+	if err := scheduleOf(p.cfg.Critic.OptimConfig, p.criticUpdates()).Validate(); err != nil {
 		return &Problem{Code: CodeSetting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (p *rlPlan) criticUpdates() int64 { return p.steps * int64(p.miniBatches()*
 
 func (p *rlPlan) criticConfig() train.CriticConfig {
 	c := p.cfg.Critic
-	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: c.schedule(p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
+	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: scheduleOf(c.OptimConfig, p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
 }
 
 // engines are the embedded engine's parts.

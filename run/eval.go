@@ -97,7 +97,7 @@ func preflightEval(cfg *Config) (*Model, []agent.Task, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := m.possible(cfg, sets); err != nil {
+	if err := possible(m, cfg, sets); err != nil {
 		return nil, nil, err
 	}
 	tasks, err := heldOut(sets, cfg.Train.Seed)
@@ -175,6 +175,3 @@ func evalResult(cfg *Config, m *Model, e *rollout.Evaluation, clock *clock) *Eva
 	}
 	return r
 }
-
-// nothing is a source without training tasks.
-type nothing struct{}

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -121,8 +119,8 @@ func (s *Speaker) chooseMode() error {
 // longestCache bounds the KV cache of one conversation, in bytes.
 func longestCache() int64 {
 	const most = 4 << 30
-	if memory := procKiB("/proc/meminfo", "MemTotal"); memory > 0 {
-		return min(most, memory/4)
+	if have := memory(); have > 0 {
+		return min(most, have/4)
 	}
 	return most
 }
@@ -210,24 +208,6 @@ func (s *Speaker) sampling() engine.Sampling {
 	}
 }
 
-// pointToModel recognises a run folder, which holds models without being one.
-func pointToModel(path string) error {
-	if path == "" || exists(filepath.Join(path, "config.json")) {
-		return nil
-	}
-	for _, inside := range []string{bestDir, lastDir, finalDir, "rl/" + bestDir, "rl/" + lastDir, "sft/" + finalDir} {
-		if at := filepath.Join(path, filepath.FromSlash(inside)); exists(filepath.Join(at, "config.json")) {
-			return &Problem{Code: CodeModel, Where: path, What: "this is a run, which holds models", Fix: "name one of them: " + at}
-		}
-	}
-	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // suggestions notes the sampling settings that came with the model. They are never applied: numbers that nobody asked for
 // would change what is seen.
 func (s *Speaker) suggestions() {
@@ -236,24 +216,4 @@ func (s *Speaker) suggestions() {
 		return
 	}
 	s.Notes = append(s.Notes, "generation_config.json suggests "+strings.Join(given, " ")+"; not applied unless you give it")
-}
-
-// readSuggestions gives the file's sampling settings as flags; none when there is no such file.
-func readSuggestions(path string) []string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	v, err := chat.ParseValue(data)
-	if err != nil {
-		return nil
-	}
-	var flags []string
-	for _, name := range []string{"temperature", "top_p", "top_k", "min_p"} {
-		member, _ := v.Get(name)
-		if x, ok := member.Float64(); ok && !math.IsNaN(x) {
-			flags = append(flags, fmt.Sprintf("--%s %v", strings.ReplaceAll(name, "_", "-"), x))
-		}
-	}
-	return flags
 }

@@ -135,15 +135,18 @@ func (m *Model) template() *Template {
 
 // storedTypes lists the data types in the headers of the folder's weight files, which have been checked.
 func storedTypes(dir string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(globQuote(dir), "*.safetensors"))
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	var types []string
 	for _, file := range files {
-		header, err := safetensorsHeader(file)
+		if filepath.Ext(file.Name()) != ".safetensors" {
+			continue
+		}
+		header, err := safetensorsHeader(filepath.Join(dir, file.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
+			return nil, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		for _, tensor := range header {
 			if tensor.DType != "" && !slices.Contains(types, tensor.DType) {
@@ -227,23 +230,7 @@ func (t *Template) String() string {
 func (p MemoryPlan) text(order ...string) string {
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+mebibytes(p.Parts[name]))
+		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+mib(p.Parts[name]))
 	}
-	return fmt.Sprintf("up to %s for sequences of %d tokens: %s", mebibytes(p.Total), p.MaxLen, strings.Join(parts, ", "))
-}
-
-func mebibytes(n int64) string {
-	if n < 10<<20 {
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d MiB", n>>20)
-}
-
-// thousands writes a number with commas.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return fmt.Sprintf("up to %s for sequences of %d tokens: %s", mib(p.Total), p.MaxLen, strings.Join(parts, ", "))
 }

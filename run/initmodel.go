@@ -89,7 +89,7 @@ func PlanInit(c InitConfig) (*InitPlan, error) {
 
 // String shows the plan for people.
 func (p *InitPlan) String() string {
-	return fmt.Sprintf("would write %s: %s parameters, vocabulary of %s, %s\n", p.Out, thousands(p.Parameters), thousands(int64(p.Vocabulary)), mebibytes(p.Bytes))
+	return fmt.Sprintf("would write %s: %s parameters, vocabulary of %s, %s\n", p.Out, thousands(p.Parameters), thousands(int64(p.Vocabulary)), mib(p.Bytes))
 }
 
 // outline is the model without its weights.

@@ -4,7 +4,6 @@ package run
 
 import (
 	"regexp"
-	"slices"
 
 	"molt/algo"
 )
@@ -46,28 +45,6 @@ func (p *rlPlan) facts() algo.Facts {
 		N: c.Samples, MaxLag: int64(p.lag * p.updatesPerBatch()), Temperature: c.Temperature, TopP: c.TopP, MinP: c.MinP, TopK: c.TopK,
 		Reference: p.cfg.compares(), Critic: p.cfg.criticises(),
 	}
-}
-
-// compares reports whether the run has a reference or a teacher.
-func (c *Config) compares() bool { return c.Algo.KL.Coef > 0 || c.Ref.Path != "" }
-
-// criticises reports whether the run has a critic.
-func (c *Config) criticises() bool { return c.estimator().ReadsValue }
-
-// distils reports whether the run learns from a teacher alone.
-func (c *Config) distils() bool { return c.estimator().IgnoresReward }
-
-// estimator is the chosen one; without a name when there is none of that name, which algo.Check refuses.
-func (c *Config) estimator() algo.Estimator {
-	return rowOf(algo.Estimators, c.Algo.Advantage.Estimator)
-}
-
-// rowOf is the row of a table of algo that has the name or alias.
-func rowOf[T interface{ Called(string) bool }](rows []T, name string) (row T) {
-	if i := slices.IndexFunc(rows, func(r T) bool { return r.Called(name) }); i >= 0 {
-		return rows[i]
-	}
-	return row
 }
 
 // settingNames gives the user's name of each field of algo that is called otherwise. The others have one name.

@@ -55,7 +55,7 @@ func smallQuickstart(t *testing.T) *quickstart {
 	t.Helper()
 	q := &quickstart{QuickstartConfig: QuickstartConfig{Out: t.TempDir(), Threads: 1}}
 	for name, rows := range map[string]iter.Seq[any]{
-		"demos.jsonl": few(demos(0), 32), "prompts.jsonl": tasks(shop.Train, 0, 16), "held_out.jsonl": tasks(shop.HeldOut, 0, 8),
+		"demos.jsonl": few(demos(0), 32), "prompts.jsonl": shopTasks(shop.Train, 0, 16), "held_out.jsonl": shopTasks(shop.HeldOut, 0, 8),
 	} {
 		if err := writeRows(q.path(name), rows); err != nil {
 			t.Fatal(err)

@@ -63,8 +63,6 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
-
 func (p *Plan) add(part string, bytes int64) {
 	p.Memory = append(p.Memory, Memory{part, bytes})
 	p.MemoryTotal += bytes

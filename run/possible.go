@@ -17,7 +17,7 @@ import (
 const maxProblems = 20
 
 // possible renders every prompt, and refuses one that leaves no room for a reply or that the agent cannot begin with.
-func (m *Model) possible(c *Config, sets []*dataSet) error {
+func possible(m *Model, c *Config, sets []*dataSet) error {
 	var problems []error
 	for _, set := range sets {
 		tasks, err := set.tasks(c.Train.Seed)
@@ -25,7 +25,7 @@ func (m *Model) possible(c *Config, sets []*dataSet) error {
 			return err
 		}
 		for _, t := range tasks {
-			err := m.begins(c, t)
+			err := promptFits(m, c, t)
 			if err == nil {
 				err = agentBegins(c, t)
 			}
@@ -43,8 +43,8 @@ func (m *Model) possible(c *Config, sets []*dataSet) error {
 	return errors.Join(problems...)
 }
 
-// begins renders a task's prompt. An environment may show something else; then its session says so in time.
-func (m *Model) begins(c *Config, t agent.Task) error {
+// promptFits renders a task's prompt. An environment may show something else; then its session says so in time.
+func promptFits(m *Model, c *Config, t agent.Task) error {
 	o, err := m.Renderer.Prompt(chat.Conversation{Messages: t.Messages, Tools: t.Tools})
 	if err != nil {
 		return &Problem{Code: CodeTemplate, What: err.Error(), Fix: "mend the row or the chat template", Err: err}
@@ -100,7 +100,7 @@ func (p *rlPlan) memory() error {
 
 // fits refuses what needs more memory than the machine has, as far as that is known.
 func fits(need int64, knobs string) error {
-	if have := procKiB("/proc/meminfo", "MemTotal"); have > 0 && (need < 0 || need > have) {
+	if have := memory(); have > 0 && (need < 0 || need > have) {
 		return &Problem{Code: CodeResource, What: fmt.Sprintf("the engine would need %s of memory and the machine has %s", mib(need), mib(have)), Fix: "lower " + knobs}
 	}
 	return nil

@@ -161,7 +161,7 @@ func (p *rlPlan) data() error {
 	if err != nil {
 		return err
 	}
-	if err := p.model.possible(c, append(sets, evalSets...)); err != nil {
+	if err := possible(p.model, c, append(sets, evalSets...)); err != nil {
 		return err
 	}
 	if p.heldOut, err = heldOut(evalSets, c.Train.Seed); err != nil {
@@ -182,7 +182,7 @@ func (p *rlPlan) horizon() error {
 		return &Problem{Code: CodeCombined, Where: "actor.freezing_steps", What: fmt.Sprintf("the policy would not move in any of the %d batches", p.steps), Fix: "lower it, or take more batches"}
 	}
 	p.updates = (p.steps - int64(c.Actor.Freezing)) * int64(p.updatesPerBatch())
-	if err := c.Actor.schedule(p.updates).Validate(); err != nil {
+	if err := scheduleOf(c.Actor.OptimConfig, p.updates).Validate(); err != nil {
 		return &Problem{Code: CodeSetting, Where: "actor.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	return nil
@@ -206,5 +206,5 @@ func (p *rlPlan) sizes() {
 		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
 	}
 	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
-	p.engine.Optimizer = c.Actor.optimizer()
+	p.engine.Optimizer = optimizerOf(c.Actor.OptimConfig)
 }

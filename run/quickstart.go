@@ -144,9 +144,9 @@ func (q *quickstart) write(context.Context) error {
 		rows iter.Seq[any]
 	}{
 		{"demos.jsonl", demos(q.Seed)},
-		{"prompts.jsonl", tasks(shop.Train, q.Seed, promptCount)},
-		{"held_out.jsonl", tasks(shop.HeldOut, q.Seed, selectCount)},
-		{"fresh.jsonl", tasks(shop.HeldOut, q.Seed+1<<32, freshCount)},
+		{"prompts.jsonl", shopTasks(shop.Train, q.Seed, promptCount)},
+		{"held_out.jsonl", shopTasks(shop.HeldOut, q.Seed, selectCount)},
+		{"fresh.jsonl", shopTasks(shop.HeldOut, q.Seed+1<<32, freshCount)},
 	}
 	for _, s := range steps {
 		if err := writeRows(q.path(s.name), s.rows); err != nil {
@@ -209,7 +209,8 @@ func demoTexts(seed uint64) iter.Seq[string] {
 	}
 }
 
-func tasks(split shop.Split, seed uint64, n int) iter.Seq[any] {
+// shopTasks are prompts as rows for `molt rl`.
+func shopTasks(split shop.Split, seed uint64, n int) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		for _, row := range shop.Tasks(split, seed, n) {
 			if !yield(row) {

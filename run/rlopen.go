@@ -67,7 +67,7 @@ func (r *rlRun) openLog(plan *rlPlan) (err error) {
 func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
 	c := train.Config{
 		Config: plan.algo, BatchSize: r.cfg.Train.BatchSize, MaxEpochs: r.cfg.Train.MaxEpochs, MicroTokens: r.cfg.Train.MicroTokens,
-		MaxNorm: r.cfg.Actor.MaxNorm, LR: r.cfg.Actor.schedule(plan.updates).At, Exact: engine.Exact(r.engines.generator.Capabilities(), r.engines.learner.Capabilities()),
+		MaxNorm: r.cfg.Actor.MaxNorm, LR: scheduleOf(r.cfg.Actor.OptimConfig, plan.updates).At, Exact: engine.Exact(r.engines.generator.Capabilities(), r.engines.learner.Capabilities()),
 		Critic: plan.criticConfig(),
 	}
 	if r.cfg.Reward.Shuffle {

@@ -59,7 +59,7 @@ func preflightSFT(cfg *SFTConfig, talk io.Writer) (*sftPlan, error) {
 		return nil, err
 	}
 	p.engine = engineConfig(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
-	p.engine.Optimizer = cfg.Model.optimizer()
+	p.engine.Optimizer = optimizerOf(cfg.Model.OptimConfig)
 	if err := usable("model.", p.engine, p.shape); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (p *sftPlan) settings() error {
 	return errors.Join(problems...)
 }
 
-func (p *sftPlan) schedule() local.Schedule { return p.cfg.Model.schedule(p.steps) }
+func (p *sftPlan) schedule() local.Schedule { return scheduleOf(p.cfg.Model.OptimConfig, p.steps) }
 
 // data reads the files, lays every conversation out, and counts the steps.
 func (p *sftPlan) data() error {

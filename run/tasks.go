@@ -194,7 +194,10 @@ func digests(inputs map[string]string, files []string) (map[string]string, error
 	return inputs, nil
 }
 
-// Next implements rollout.Source: an evaluation trains on nothing.
+// nothing is a source without training tasks.
+type nothing struct{}
+
+// Next implements rollout.Source.
 func (nothing) Next() (agent.Task, error) { return agent.Task{}, io.EOF }
 
 // Cursor implements rollout.Source.

@@ -60,12 +60,6 @@ func (c *Config) unread(refuse func(setting, why, fix string)) {
 	}
 }
 
-func (c *Config) lengthIs(shapes ...string) bool {
-	return slices.Contains(shapes, c.Reward.Length.Shape)
-}
-func (c *Config) evaluates() bool { return len(c.Eval.Dataset) > 0 }
-func (c *Config) corrects() bool  { return !rowOf(algo.Levels, c.Algo.Advantage.Level).Off }
-
 // readByEval are the settings that an evaluation reads; a name that ends with a dot is a section.
 var readByEval = []string{
 	"model.", "data.input_key", "data.label_key", "data.tools_key", "data.id_key", "agent.", "rollout.max_new_tokens", "rollout.max_len",
