@@ -1,0 +1,66 @@
+// Hermes, Qwen2.5, Qwen3, SmolLM3:
+//
+//	<think>…</think> text <tool_call>
+//	{"name": "f", "arguments": {"x": 1}}
+//	</tool_call>
+//
+// A closing tag inside a JSON string is part of an argument. A call without its closing tag is none.
+
+package parse
+
+import "molt/chat"
+
+const (
+	hermesOpen  = "<tool_call>"
+	hermesClose = "</tool_call>"
+)
+
+var hermesKeys = keys{name: "name", args: "arguments"}
+
+func hermes() *Family {
+	return &Family{
+		Name:   "hermes",
+		Form:   `<tool_call>{"name": …, "arguments": {…}}</tool_call>`,
+		think:  think,
+		opens:  newTags(hermesOpen),
+		closes: newTags(hermesClose),
+		call:   hermesCall,
+	}
+}
+
+func hermesCall(p *Parser) state {
+	switch p.json(&hermesKeys) {
+	case whole:
+		return hermesEnd
+	case notACall:
+		p.fail("it does not begin with a JSON object")
+		return content
+	case breaks:
+		return lost("")
+	}
+	if p.final {
+		return p.unended()
+	}
+	return nil
+}
+
+func hermesEnd(p *Parser) state {
+	p.swallow(p.blanks())
+	tag, undecided := p.closing()
+	switch {
+	case undecided:
+		return nil
+	case tag != "":
+		p.finishJSON(&hermesKeys)
+		return content
+	case p.rest == "":
+		return p.unended()
+	}
+	return lost("")
+}
+
+// ReadCall reads the inside of a Hermes call: {"name": …, "arguments": {…}}.
+func ReadCall(text string) (chat.ToolCall, error) {
+	name, id, arguments, err := hermesKeys.read([]byte(text))
+	return chat.ToolCall{ID: id, Name: name, Arguments: arguments}, err
+}
