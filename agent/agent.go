@@ -53,6 +53,7 @@ type Result struct {
 	Observation []chat.Message // what the policy sees next; needed unless the rollout ends here, unseen if it does
 	Terminated  bool           // the task has come to its end
 	Truncated   bool           // the environment stops before the end: the policy used up what it had
+	Sampling    Sampling       // of the turns that follow; zeros keep what was. The session must be a Resampler
 
 	// What counts of the last turn alone.
 	Score *float64           // what evaluation counts; nil counts the rollout's reward

@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 
 	"molt/traj"
@@ -43,6 +44,17 @@ type Sampling struct {
 	TopP        float64 `json:"top_p,omitzero"`
 	TopK        int     `json:"top_k,omitzero"`
 	MaxTokens   int     `json:"max_tokens,omitzero"`
+}
+
+// With is s where t leaves it as it is.
+func (s Sampling) With(t Sampling) Sampling {
+	return Sampling{cmp.Or(t.Temperature, s.Temperature), cmp.Or(t.TopP, s.TopP), cmp.Or(t.TopK, s.TopK), cmp.Or(t.MaxTokens, s.MaxTokens)}
+}
+
+// Resampler is a Policy whose sampling an environment may change between turns.
+type Resampler interface {
+	// Resample says how the turns that follow are sampled.
+	Resample(Sampling) error
 }
 
 // Endpoint is an open session that is reached over HTTP.

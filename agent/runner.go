@@ -116,9 +116,24 @@ func (e *episode) turns(ctx context.Context) error {
 		case result.Truncated:
 			return fault{traj.Truncated, fmt.Errorf("the environment stopped it after turn %d", turn)}
 		}
+		if err := e.resample(result.Sampling); err != nil {
+			return err
+		}
 		observation = result.Observation
 	}
 	return fault{traj.Truncated, fmt.Errorf("the turn budget of %d is used up", e.config.Turns)}
+}
+
+// resample follows an environment that changes how the policy is sampled.
+func (e *episode) resample(s Sampling) error {
+	if s == (Sampling{}) {
+		return nil
+	}
+	r, ok := e.policy.(Resampler)
+	if !ok {
+		return errors.New("the environment wants other sampling, which this session does not offer")
+	}
+	return r.Resample(s)
 }
 
 func (e *episode) reset(ctx context.Context, task Task) (Start, error) {

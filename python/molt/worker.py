@@ -64,7 +64,7 @@ class Worker:
             do = getattr(self, "do_" + request["do"])
             done = await do(request)
             self.answer({"id": request["id"], "ok": done})
-        except (Exception, asyncio.CancelledError) as e:  # an agent's failure is an answer
+        except (Exception, SystemExit, asyncio.CancelledError) as e:  # an agent's failure is an answer
             last = traceback.format_exception_only(type(e), e)[-1].strip()
             self.answer({"id": request["id"], "error": last, "trace": traceback.format_exc(limit=-12)[-4096:]})
         finally:

@@ -1,0 +1,79 @@
+// The second door: the file has a ChatAgent, which owns its loop and talks to the rollout's address.
+
+package python
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"molt/agent"
+	"molt/chat"
+)
+
+// closeLimit is how long an agent's close may take.
+const closeLimit = 5 * time.Second
+
+// ChatAgent is a new rollout's agent.
+func (p *Pool) ChatAgent() agent.ChatAgent { return chatAgent{p} }
+
+type chatAgent struct{ pool *Pool }
+
+// Run implements agent.ChatAgent.
+func (a chatAgent) Run(ctx context.Context, c agent.ChatContext) (agent.Result, error) {
+	m, err := a.pool.member(ctx)
+	if err != nil {
+		return agent.Result{}, fmt.Errorf("%w: %w", chat.ErrInfrastructure, err)
+	}
+	defer a.pool.release(m)
+	var said outcome
+	if err := m.call(ctx, "run", request{Context: contextOf(c)}, &said); err != nil {
+		return agent.Result{}, a.pool.typed(m, err)
+	}
+	return said.result()
+}
+
+// contextOf is ChatContext as molt.agents spells it.
+func contextOf(c agent.ChatContext) map[string]any {
+	messages := make([]any, len(c.Task.Messages))
+	for i := range c.Task.Messages {
+		messages[i] = wire(&c.Task.Messages[i])
+	}
+	var tools []any
+	for _, tool := range c.Task.Tools {
+		tools = append(tools, tool.Spec)
+	}
+	return map[string]any{
+		"messages": messages, "tools": tools, "prompt": lastUser(c.Task.Messages), "label": c.Task.Label, "images": []any{},
+		"base_url": c.Address.OpenAI(), "session_url": c.Address.URL, "model_name": c.Address.Model, "api_key": c.Address.Key,
+		"session_id": c.Address.Session, "sampling_params": settings(c.Sampling), "max_length": c.MaxLength,
+	}
+}
+
+// wire is a message as OpenAI spells it.
+func wire(m *chat.Message) map[string]any {
+	w := map[string]any{"role": m.Role, "content": m.Content}
+	for name, value := range map[string]string{"name": m.Name, "tool_call_id": m.ToolCallID, "reasoning_content": m.Reasoning} {
+		if value != "" {
+			w[name] = value
+		}
+	}
+	var calls []any
+	for _, c := range m.ToolCalls {
+		function := map[string]any{"name": c.Name, "arguments": c.Arguments.String()}
+		calls = append(calls, map[string]any{"id": c.ID, "type": "function", "function": function})
+	}
+	if calls != nil {
+		w["tool_calls"] = calls
+	}
+	return w
+}
+
+func lastUser(messages []chat.Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == chat.User {
+			return messages[i].Content
+		}
+	}
+	return ""
+}
