@@ -1,0 +1,114 @@
+// A request in our own words, whichever wire it came by.
+
+package wire
+
+import (
+	"strings"
+
+	"molt/chat"
+)
+
+// Bounds of a request. What a body may weigh is the server's business.
+const (
+	MaxItems   = 1 << 16 // messages
+	MaxTools   = 1024
+	MaxStops   = 16
+	MaxChoices = 16
+)
+
+// Request is one call of a client.
+type Request struct {
+	Model    string
+	Items    []*chat.Item
+	Tools    []chat.ToolSpec
+	ToolsKey chat.Key
+	Names    Names
+	Options  Options
+	Stream   bool
+	Previous string            // the reply that the items continue; "" for none
+	Store    bool              // a later request may name this reply as Previous
+	Echo     []byte            // members of the request that the reply repeats, as JSON without braces; of the Responses wire
+	Images   map[string][]byte // by digest; those that came with this request
+	Prompt   []int32           // of a raw completion: ids
+	Text     string            // of a raw completion: text
+}
+
+// Options are what a request asks of sampling. nil and zero ask for the run's own.
+type Options struct {
+	Temperature, TopP, MinP *float64
+	TopK                    *int
+	MaxTokens               int
+	Stop                    []string
+	Seed                    *uint64
+	Choices                 int  // 1 or more
+	Logprobs                bool // report the log-prob of every sampled token
+	TokenIDs                bool // report ids
+	Usage                   bool // of a stream: report usage at its end
+	Choose                  Choice
+	Echo                    bool   // of a raw completion: repeat the prompt
+	Constrained             string // what the reply would have to conform to, "" for nothing
+}
+
+// Choice says whether tools may or must be called.
+type Choice struct {
+	Mode ChoiceMode
+	Name string // of Named
+}
+
+// ChoiceMode is the manner of a Choice.
+type ChoiceMode uint8
+
+const (
+	Auto ChoiceMode = iota
+	None
+	Required
+	Named
+)
+
+// Names tells the parts of a tool's name, which templates show as one.
+type Names map[string]Tool
+
+// Tool is how a client names a tool.
+type Tool struct {
+	Namespace string // "" for none
+	Name      string
+	Free      bool // takes text instead of JSON
+}
+
+// Add enters a tool and returns the name that templates show.
+func (n Names) Add(t Tool) string {
+	name := t.Name
+	if t.Namespace != "" {
+		name = t.Namespace + "." + t.Name
+	}
+	n[name] = t
+	return name
+}
+
+// Of splits the name of a call. A name that was not offered is split at nothing.
+func (n Names) Of(name string) Tool {
+	if t, ok := n[name]; ok {
+		return t
+	}
+	return Tool{Name: name}
+}
+
+// HasImages reports whether any message shows more than text.
+func (r *Request) HasImages() bool {
+	for _, it := range r.Items {
+		if it.Message.HasImages() {
+			return true
+		}
+	}
+	return false
+}
+
+// Handles are names that we mint and clients send back: a prefix, an underscore, the turn's own name, and perhaps an
+// underscore and a number. The turn's name holds no underscore and cannot be guessed.
+
+// TurnOf returns the name of the turn in a handle; false for what cannot be ours.
+func TurnOf(handle string) (string, bool) {
+	_, name, ok := strings.Cut(handle, "_")
+	name, _, _ = strings.Cut(name, "_")
+	return name, ok && len(name) >= 20
+}
