@@ -5,11 +5,8 @@ package train
 import (
 	"context"
 	"fmt"
-	"math"
 
-	"molt/algo"
 	"molt/engine"
-	"molt/traj"
 )
 
 // score fills what the step compares with, before any weight moves.
@@ -82,29 +79,6 @@ func (t *Trainer) pass(ctx context.Context, l engine.Learner, samples []*Sample,
 			*lane(s) = append([]float32(nil), from[m.starts[i]:m.starts[i+1]]...)
 		}
 		pass.Release()
-	}
-	return nil
-}
-
-// checkExact compares, on an exact generator and before the first optimizer step of the batch, what the generator
-// reported with what the learner computes at the same weights. One differing bit stops the run: generator and learner do
-// not hold the same policy, and nothing computed from here on would mean what it says.
-func (t *Trainer) checkExact(m micro, in algo.Tokens, start traj.Version) error {
-	if t.state.Version != start {
-		return nil
-	}
-	for i, s := range m.samples {
-		if !s.exact {
-			continue
-		}
-		for k := m.starts[i]; k < m.starts[i+1]; k++ {
-			if math.Float32bits(in.LogpNew[k]) != math.Float32bits(in.LogpGen[k]) {
-				r := s.Segment.Rollout
-				return fmt.Errorf("train: group %d sample %d action token %d: the generator reported log-prob %v and the learner computes %v "+
-					"with the same weights (version %d); they do not serve the same policy",
-					r.Group, r.Sample, k-m.starts[i], in.LogpGen[k], in.LogpNew[k], t.state.Version)
-			}
-		}
 	}
 	return nil
 }

@@ -58,6 +58,9 @@ func (t *Trainer) Step(ctx context.Context, groups []*traj.Group) (*Result, erro
 	res := t.begin(b)
 	t.rewards(b)
 	t.advantages(b, res)
+	if err := t.checkUnpassed(ctx, b); err != nil {
+		return nil, err
+	}
 	if err := t.fitCritic(ctx, b, res); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,81 @@
+package train
+
+import (
+	"context"
+	"testing"
+
+	"molt/algo"
+	"molt/traj"
+)
+
+// partial is a batch of two rollouts that were sampled while the weights changed: of each, the first token by version 0, the
+// second by version 1, the third by version 2.
+func partial(t *testing.T) []*traj.Group {
+	t.Helper()
+	groups := batchOf(t, []float64{1, 0})
+	for _, r := range groups[0].Rollouts {
+		r.Nodes[0].Version = []traj.Version{0, 1, 2}
+	}
+	return groups
+}
+
+// TestMaskByAgeInsideARollout: of a partial rollout, the tokens that are too old get no gradient, and the others exactly the
+// one that they have without the mask.
+func TestMaskByAgeInsideARollout(t *testing.T) {
+	cfg := config()
+	plain, _ := step(t, cfg, Models{Policy: aged(t, 2)}, State{Version: 2}, partial(t))
+	cfg.Lag = algo.LagConfig{Mask: true, Max: 1}
+	masked, _ := step(t, cfg, Models{Policy: aged(t, 2)}, State{Version: 2}, partial(t))
+	if masked.Stale != 2 || plain.Stale != 0 {
+		t.Errorf("%d stale tokens, %d without the mask; want 2 and 0", masked.Stale, plain.Stale)
+	}
+	for k, s := range masked.Samples {
+		near(t, "lag", []float32{float32(s.Lag[0]), float32(s.Lag[1]), float32(s.Lag[2])}, 2, 1, 0)
+		near(t, "weight", s.Weight, 0, 1, 1)
+		if s.Gradient[0] != 0 || plain.Samples[k].Gradient[0] == 0 {
+			t.Errorf("sample %d: the oldest token's gradient is %v, %v without the mask", k, s.Gradient[0], plain.Samples[k].Gradient[0])
+		}
+		for i := 1; i < 3; i++ {
+			if s.Gradient[i] != plain.Samples[k].Gradient[i] || s.Gradient[i] == 0 {
+				t.Errorf("sample %d token %d: gradient %v, %v without the mask", k, i, s.Gradient[i], plain.Samples[k].Gradient[i])
+			}
+		}
+	}
+	for lag := range 3 {
+		if n := masked.Lags[lag].Mismatch.Tokens; n != 2 {
+			t.Errorf("%d tokens of lag %d; want one of each rollout", n, lag)
+		}
+	}
+}
+
+// TestDecayByAgeInsideARollout: a token weighs less by the factor for every version, whatever its neighbours weigh.
+func TestDecayByAgeInsideARollout(t *testing.T) {
+	cfg := config()
+	cfg.Lag.Decay = .5
+	res, _ := step(t, cfg, Models{Policy: aged(t, 2)}, State{Version: 2}, partial(t))
+	for _, s := range res.Samples {
+		near(t, "weight", s.Weight, .25, .5, 1)
+	}
+}
+
+// TestPartialRolloutsAreScored: its older tokens have no log-probs under the learner yet, so the segment is scored.
+func TestPartialRolloutsAreScored(t *testing.T) {
+	cfg := config()
+	cfg.BatchSize = 1
+	groups := partial(t)
+	for _, r := range groups[0].Rollouts {
+		r.Nodes[0].LogpGen[0] -= .25 // version 0 gave it less
+	}
+	res, err := New(cfg, Models{Policy: aged(t, 2)}, State{Version: 2}).Step(context.Background(), groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range res.Samples {
+		if s.LogpOld == nil || s.LogpOld[0] == s.LogpGen[0] || s.exact {
+			t.Errorf("LogpOld %v beside LogpGen %v", s.LogpOld, s.LogpGen)
+		}
+	}
+	if k := res.Lags[2].Mismatch.MeanKL1(); !(k < -.2 && k > -.3) {
+		t.Errorf("mismatch of the oldest tokens is %v nats; want -0.25", k)
+	}
+}
