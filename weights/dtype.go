@@ -75,6 +75,9 @@ var (
 	e4m3 = minifloat{fraction: 3, bias: 7, nan: 0x7F, top: 0x7E, over: 0x7F}
 )
 
+// Half widens an IEEE 754 binary16.
+func Half(bits uint16) float32 { return half.widen(uint32(bits)&0x7FFF, bits>>15 == 1) }
+
 // widen returns the float32 of a number whose sign has been taken off.
 func (m minifloat) widen(magnitude uint32, negative bool) float32 {
 	sign := uint32(0)
@@ -122,8 +125,9 @@ func (m minifloat) narrow(v float32) (magnitude, sign uint32) {
 	return magnitude, sign
 }
 
-// decode fills dst from the little-endian bytes of src.
-func decode(dst []float32, src []byte, from DType) error {
+// Decode fills dst from the little-endian bytes of src, which hold len(dst) values. Types narrower than float32 are
+// widened exactly, F64 and integers rounded to nearest even.
+func Decode(dst []float32, src []byte, from DType) error {
 	le := binary.LittleEndian
 	switch from {
 	case F32:
@@ -136,8 +140,7 @@ func decode(dst []float32, src []byte, from DType) error {
 		}
 	case F16:
 		for i := range dst {
-			h := uint32(le.Uint16(src[2*i:]))
-			dst[i] = half.widen(h&0x7FFF, h>>15 == 1)
+			dst[i] = Half(le.Uint16(src[2*i:]))
 		}
 	case F64:
 		for i := range dst {
@@ -202,8 +205,9 @@ func decodeIntegers(dst []float32, src []byte, from DType) error {
 	return nil
 }
 
-// encode appends the little-endian bytes of src. A finite value that the type has no room for is an error.
-func encode(dst []byte, src []float32, to DType) ([]byte, error) {
+// Encode appends the little-endian bytes of src, rounded to nearest even. A finite value that the type has no room for is
+// an error.
+func Encode(dst []byte, src []float32, to DType) ([]byte, error) {
 	le := binary.LittleEndian
 	switch to {
 	case F64:

@@ -17,7 +17,7 @@ func TestConvertLiterals(t *testing.T) {
 		{"F16", []byte{0x00, 0x3C, 0x00, 0xC0, 0xFF, 0x7B, 0x01, 0x00, 0x00, 0x04, 0xFF, 0x03}, []float32{1, -2, 65504, 0x1p-24, 0x1p-14, 1023 * 0x1p-24}},
 	} {
 		got := make([]float32, len(c.want))
-		if err := decode(got, c.src, c.dtype); err != nil || !slices.Equal(got, c.want) {
+		if err := Decode(got, c.src, c.dtype); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v %v, want %v", c.dtype, got, err, c.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestHalf(t *testing.T) {
 		if h>>15 == 1 {
 			want = -want
 		}
-		got := float64(half.widen(uint32(h)&0x7FFF, h>>15 == 1))
+		got := float64(Half(uint16(h)))
 		if got != want && !(got != got && want != want) || math.Signbit(got) != (h>>15 == 1) {
 			t.Fatalf("%#04x: got %v, want %v", h, got, want)
 		}

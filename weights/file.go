@@ -141,7 +141,7 @@ func (f *File) Read(name string, dst []float32) error {
 	if p.count != len(dst) {
 		return fmt.Errorf("weights: read %s: tensor %q: holds %d values, not %d", f.name, name, p.count, len(dst))
 	}
-	err := guard(func() error { return decode(dst, f.layout.data[p.from:p.to], p.dtype) })
+	err := guard(func() error { return Decode(dst, f.layout.data[p.from:p.to], p.dtype) })
 	if err != nil {
 		return fmt.Errorf("weights: read %s: tensor %q: %w", f.name, name, err)
 	}

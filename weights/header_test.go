@@ -242,7 +242,7 @@ func FuzzParse(f *testing.F) {
 			if p.to-p.from != uint64(p.count*dtypeBytes[p.dtype]) {
 				t.Errorf("tensor %q: %d values of %s in %d bytes", p.name, p.count, p.dtype, p.to-p.from)
 			}
-			_ = decode(make([]float32, p.count), l.data[p.from:p.to], p.dtype)
+			_ = Decode(make([]float32, p.count), l.data[p.from:p.to], p.dtype)
 		}
 		if covered != uint64(len(l.data)) {
 			t.Errorf("tensors cover %d of %d bytes", covered, len(l.data))

@@ -61,7 +61,7 @@ func writeValues(w io.Writer, t Tensor, dtype DType) (TensorDigest, error) {
 	for from := 0; from < len(t.Data); from += chunk {
 		part := t.Data[from:min(from+chunk, len(t.Data))]
 		var err error
-		if buf, err = encode(buf[:0], part, dtype); err != nil {
+		if buf, err = Encode(buf[:0], part, dtype); err != nil {
 			return TensorDigest{}, fmt.Errorf("tensor %q: from %d on: %w", t.Name, from, err)
 		}
 		if _, err := w.Write(buf); err != nil {
@@ -71,10 +71,10 @@ func writeValues(w io.Writer, t Tensor, dtype DType) (TensorDigest, error) {
 			h.Write(buf)
 			continue
 		}
-		if err := decode(rounded[:len(part)], buf, dtype); err != nil {
+		if err := Decode(rounded[:len(part)], buf, dtype); err != nil {
 			return TensorDigest{}, err
 		}
-		if exact, err = encode(exact[:0], rounded[:len(part)], F32); err != nil {
+		if exact, err = Encode(exact[:0], rounded[:len(part)], F32); err != nil {
 			return TensorDigest{}, err
 		}
 		h.Write(exact)
