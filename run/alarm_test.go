@@ -13,6 +13,9 @@ import (
 
 	"molt/agent"
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 func TestHealthyRunsRaiseNoAlarm(t *testing.T) {
@@ -30,17 +33,19 @@ func TestAlarmsOfRL(t *testing.T) {
 	environments["rich"] = func() agent.Env { return &rich{times: 3e38} }
 	environments["richer"] = func() agent.Env { return &rich{times: 1e40} }
 	tools := `"tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]`
-	for name, spoil := range map[string]func(*testing.T, *Config){
-		"no-gradient":     func(_ *testing.T, c *Config) { c.Agent.Name = "answer" },
-		"failed-rollouts": func(t *testing.T, c *Config) { c.Agent.Name, c.Data.Prompts = "faulty", rowsOf(t, 9, "sometimes") },
-		"step-skipped": func(_ *testing.T, c *Config) {
+	for name, spoil := range map[string]func(*testing.T, *recipe.Config){
+		"no-gradient": func(_ *testing.T, c *recipe.Config) { c.Agent.Name = "answer" },
+		"failed-rollouts": func(t *testing.T, c *recipe.Config) {
+			c.Agent.Name, c.Data.Prompts = "faulty", rowsOf(t, 9, "sometimes")
+		},
+		"step-skipped": func(_ *testing.T, c *recipe.Config) {
 			c.Agent.Name, c.Algo.Advantage.Estimator, c.Reward.ClipRange = "rich", "dr_grpo", []float64{-1e300, 1e300}
 			c.Train.BatchSize, c.Rollout.Temperature = 1, 0.02
 		},
-		"non-finite-tokens": func(_ *testing.T, c *Config) {
+		"non-finite-tokens": func(_ *testing.T, c *recipe.Config) {
 			c.Agent.Name, c.Algo.Advantage.Estimator, c.Reward.ClipRange = "richer", "dr_grpo", []float64{-1e300, 1e300}
 		},
-		"tools-never-parsed": func(t *testing.T, c *Config) {
+		"tools-never-parsed": func(t *testing.T, c *recipe.Config) {
 			var b strings.Builder
 			for i := range 6 {
 				fmt.Fprintf(&b, `{"input": "what %d?", "label": "1", %s}`+"\n", i, tools)
@@ -49,8 +54,10 @@ func TestAlarmsOfRL(t *testing.T) {
 			c.Data.Prompts = []string{write(t, t.TempDir(), "tools.jsonl", b.String())}
 			c.Eval.Dataset, c.Agent.Name = c.Data.Prompts, "answer"
 		},
-		"checkpoints-over-budget": func(_ *testing.T, c *Config) { c.Ckpt.MaxMem = 1e-6 },
-		"failed-evaluation":       func(t *testing.T, c *Config) { c.Agent.Name, c.Eval.Dataset = "faulty", rowsOf(t, 3, "sometimes") },
+		"checkpoints-over-budget": func(_ *testing.T, c *recipe.Config) { c.Ckpt.MaxMem = 1e-6 },
+		"failed-evaluation": func(t *testing.T, c *recipe.Config) {
+			c.Agent.Name, c.Eval.Dataset = "faulty", rowsOf(t, 3, "sometimes")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := microRL(t)
@@ -67,8 +74,8 @@ func TestAlarmsOfRL(t *testing.T) {
 func TestFilterThatLeavesNothing(t *testing.T) {
 	c := microRL(t)
 	c.Algo.Filter, c.Algo.Range, c.Algo.Budget = true, []float64{0.1, 0.25}, 3
-	_, err := RL(t.Context(), c, Settings(c), View{})
-	wantProblem(t, err, CodeAlarm, "more groups than the drop budget of 3")
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.Alarm, "more groups than the drop budget of 3")
 	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"short-batch", "run-stopped"}) {
 		t.Errorf("raised %q", names)
 	}
@@ -101,16 +108,16 @@ func (e *rich) Step(ctx context.Context, a agent.Action) (agent.Result, error) {
 }
 
 func TestAlarmsOfSFT(t *testing.T) {
-	for name, spoil := range map[string]func(*testing.T, *SFTConfig){
-		"rows-left-out": func(_ *testing.T, c *SFTConfig) {
+	for name, spoil := range map[string]func(*testing.T, *recipe.SFTConfig){
+		"rows-left-out": func(_ *testing.T, c *recipe.SFTConfig) {
 			long := `{"messages": [{"role": "user", "content": "what?"}, {"role": "assistant", "content": "` + strings.Repeat("long ", 60) + `"}]}`
 			c.Data.Dataset = append(c.Data.Dataset, write(t, t.TempDir(), "long.jsonl", long+"\n"))
 		},
-		"turns-not-read-back": func(t *testing.T, c *SFTConfig) {
+		"turns-not-read-back": func(t *testing.T, c *recipe.SFTConfig) {
 			odd := `{"messages": [{"role": "user", "content": "what?"}, {"role": "assistant", "content": "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>"}]}`
 			c.Data.Dataset = append(c.Data.Dataset, write(t, t.TempDir(), "odd.jsonl", odd+"\n"))
 		},
-		"step-skipped": func(_ *testing.T, c *SFTConfig) { c.Model.Adam.LR = 1e30 },
+		"step-skipped": func(_ *testing.T, c *recipe.SFTConfig) { c.Model.Adam.LR = 1e30 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := microSFT(t)
@@ -128,11 +135,11 @@ func TestCanary(t *testing.T) {
 	c := microRL(t)
 	c.Actor.Adam.LR = 0
 	runRL(t, c)
-	before, after := read(t, filepath.Join(c.Model.Path, "model.safetensors")), read(t, filepath.Join(c.Ckpt.Path, lastDir, "model.safetensors"))
+	before, after := read(t, filepath.Join(c.Model.Path, "model.safetensors")), read(t, filepath.Join(c.Ckpt.Path, folder.LastDir, "model.safetensors"))
 	if !bytes.Equal(before, after) {
 		t.Error("the weights moved")
 	}
-	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, eventsFile))
+	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +161,7 @@ func TestKLHoldsBack(t *testing.T) {
 		c := microRL(t)
 		c.Algo.KL.Coef, c.Algo.KL.UseLoss = coef, coef > 0
 		runRL(t, c)
-		records, err := metrics.Read(filepath.Join(c.Ckpt.Path, eventsFile))
+		records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +169,7 @@ func TestKLHoldsBack(t *testing.T) {
 		if measured := last.Reference != nil && last.Reference.K3 > 0; measured != (coef > 0) {
 			t.Errorf("with weight %v the distance is %+v", coef, last.Reference)
 		}
-		return read(t, filepath.Join(c.Ckpt.Path, lastDir, "model.safetensors"))
+		return read(t, filepath.Join(c.Ckpt.Path, folder.LastDir, "model.safetensors"))
 	}
 	if bytes.Equal(final(0), final(0.5)) {
 		t.Error("the weight of the KL divergence changes nothing")

@@ -14,12 +14,14 @@ import (
 
 	"molt/engine"
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/problem"
 	"molt/weights"
 )
 
 func saveCheckpoint(ctx context.Context, l engine.Learner, dir string, state []byte) error {
 	if err := l.Save(ctx, dir, state); err != nil {
-		return &Problem{Code: CodeResource, Where: dir, What: "cannot save the checkpoint", Why: reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot save the checkpoint", Why: problem.Reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
 	}
 	return nil
 }
@@ -32,10 +34,10 @@ type pruning struct {
 }
 
 // prune lets old checkpoints go. The newest valid one always stays.
-func prune(f *Folder, log *metrics.Log, step int64, p pruning) error {
-	_, warning, err := weights.Prune(f.File(checkpointsDir), p.keep, int64(p.gigabytes*1e9), p.protect...)
+func prune(f *folder.Folder, log *metrics.Log, step int64, p pruning) error {
+	_, warning, err := weights.Prune(f.File(folder.CheckpointsDir), p.keep, int64(p.gigabytes*1e9), p.protect...)
 	if err != nil {
-		return &Problem{Code: CodeResource, Where: f.File(checkpointsDir), What: "cannot delete old checkpoints", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: f.File(folder.CheckpointsDir), What: "cannot delete old checkpoints", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
 	if warning != "" {
 		log.Emit(metrics.Alarm{Name: "checkpoints-over-budget", Severity: metrics.Warning, Step: step, Sentence: warning, Fix: "raise ckpt.max_mem or ckpt.max_num"})
@@ -45,14 +47,14 @@ func prune(f *Folder, log *metrics.Log, step int64, p pruning) error {
 
 // newestCheckpoint finds the newest valid checkpoint; the path is "" when there is none yet. warnings name newer ones that
 // are damaged.
-func newestCheckpoint(f *Folder) (path string, warnings []string, err error) {
-	dir := f.File(checkpointsDir)
+func newestCheckpoint(f *folder.Folder) (path string, warnings []string, err error) {
+	dir := f.File(folder.CheckpointsDir)
 	found, warnings, err := weights.Latest(dir)
 	switch {
 	case errors.Is(err, weights.ErrNoCheckpoint), errors.Is(err, fs.ErrNotExist):
 		return "", nil, nil
 	case err != nil:
-		return "", nil, &Problem{Code: CodeRunFolder, Where: dir, What: "no checkpoint can be trusted", Why: err.Error(), Fix: "start again in another folder", Err: err}
+		return "", nil, &problem.Problem{Code: problem.RunFolder, Where: dir, What: "no checkpoint can be trusted", Why: err.Error(), Fix: "start again in another folder", Err: err}
 	}
 	if err := found.Close(); err != nil {
 		return "", nil, noResume(found.Path, err)
@@ -83,7 +85,7 @@ func unreadable(path string, known []string) (warnings []string) {
 }
 
 func noResume(path string, err error) error {
-	return &Problem{Code: CodeRunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
+	return &problem.Problem{Code: problem.RunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
 }
 
 // passedOver raises an alarm for each damaged checkpoint.

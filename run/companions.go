@@ -10,6 +10,8 @@ import (
 	"molt/engine/local"
 	"molt/numeric/model"
 	"molt/numeric/optim"
+	"molt/run/models"
+	"molt/run/problem"
 	"molt/train"
 )
 
@@ -29,15 +31,15 @@ type companions struct {
 
 // companions opens and checks the models besides the policy.
 func (p *rlPlan) companions() (err error) {
-	if p.cfg.compares() {
+	if p.cfg.Compares() {
 		if p.others.reference, err = p.companion("ref.model_name_or_path", p.cfg.Ref.Path); err != nil {
 			return err
 		}
-		if p.cfg.distils() && p.others.reference.weights.Fingerprint == p.model.Weights.Fingerprint {
-			return &Problem{Code: CodeCombined, Where: "ref.model_name_or_path", What: "the teacher has the weights that training starts from, so it teaches nothing", Fix: "name another model"}
+		if p.cfg.Distils() && p.others.reference.weights.Fingerprint == p.model.Weights.Fingerprint {
+			return &problem.Problem{Code: problem.Combined, Where: "ref.model_name_or_path", What: "the teacher has the weights that training starts from, so it teaches nothing", Fix: "name another model"}
 		}
 	}
-	if !p.cfg.criticises() {
+	if !p.cfg.Criticises() {
 		return nil
 	}
 	critic, err := p.companion("critic.model_name_or_path", p.cfg.Critic.Path)
@@ -51,7 +53,7 @@ func (p *rlPlan) companions() (err error) {
 	}
 	p.others.critic = critic
 	if err := scheduleOf(p.cfg.Critic.OptimConfig, p.criticUpdates()).Validate(); err != nil {
-		return &Problem{Code: CodeSetting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
+		return &problem.Problem{Code: problem.Setting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	return nil
 }
@@ -61,17 +63,17 @@ func (p *rlPlan) companion(setting, path string) (*companion, error) {
 	m := p.model
 	if path != "" {
 		var err error
-		if m, err = OpenModel(path); err != nil {
+		if m, err = models.Open(path); err != nil {
 			return nil, err
 		}
 		if err := sameVocabulary(p.model, m); err != nil {
-			return nil, &Problem{Code: CodeTokenizer, Where: setting, What: err.Error(), Fix: "choose a model with the policy's tokenizer"}
+			return nil, &problem.Problem{Code: problem.Tokenizer, Where: setting, What: err.Error(), Fix: "choose a model with the policy's tokenizer"}
 		}
 		p.inputs[setting] = m.Weights.Fingerprint
 	}
 	c := &companion{path: m.Path, shape: m.Shape, weights: m.Weights, engine: p.engine}
 	if p.shape.MaxPositions > c.shape.MaxPositions {
-		return nil, &Problem{Code: CodeSetting, Where: setting, What: fmt.Sprintf("rollout.max_len is %d and this model sees at most %d tokens", p.shape.MaxPositions, c.shape.MaxPositions), Fix: "lower rollout.max_len"}
+		return nil, &problem.Problem{Code: problem.Setting, Where: setting, What: fmt.Sprintf("rollout.max_len is %d and this model sees at most %d tokens", p.shape.MaxPositions, c.shape.MaxPositions), Fix: "lower rollout.max_len"}
 	}
 	c.shape.MaxPositions = p.shape.MaxPositions
 	c.engine.Optimizer = optim.Default() // the policy's may name parameters that this model does not have
@@ -80,7 +82,7 @@ func (p *rlPlan) companion(setting, path string) (*companion, error) {
 
 // sameVocabulary refuses a model that reads other tokens than the policy: it would be asked about ids that mean something
 // else to it.
-func sameVocabulary(policy, other *Model) error {
+func sameVocabulary(policy, other *models.Model) error {
 	for id := range int32(max(policy.Tok.VocabSize(), other.Tok.VocabSize())) {
 		if ours, theirs := policy.Tok.Token(id), other.Tok.Token(id); ours != theirs {
 			return fmt.Errorf("%s has another vocabulary than the policy: id %d is %q and not %q", other.Path, id, theirs, ours)
@@ -130,7 +132,7 @@ func (r *rlRun) openEngines(plan *rlPlan) (err error) {
 	load(plan.others.reference, &e.reference)
 	load(plan.others.critic, &e.critic)
 	if err != nil {
-		return errors.Join(&Problem{Code: CodeModel, Where: where, What: err.Error(), Fix: "choose another model", Err: err}, e.close())
+		return errors.Join(&problem.Problem{Code: problem.Model, Where: where, What: err.Error(), Fix: "choose another model", Err: err}, e.close())
 	}
 	r.engines = e
 	return nil

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"molt/run/folder"
+	"molt/run/problem"
 	"molt/weights"
 )
 
@@ -20,12 +22,12 @@ func (r *rlRun) saveCritic(ctx context.Context, name string) error {
 		return nil
 	}
 	dir := r.folder.File(criticsDir, name)
-	if saved, err := weights.OpenCheckpoint(r.folder.File(checkpointsDir, name)); err == nil {
+	if saved, err := weights.OpenCheckpoint(r.folder.File(folder.CheckpointsDir, name)); err == nil {
 		saved.Close()
 		return fmt.Errorf("run: save %s: a whole checkpoint of this name exists", dir)
 	}
 	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed before it wrote the policy's
-		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
 	return saveCheckpoint(ctx, r.engines.critic, dir, nil)
 }
@@ -47,7 +49,7 @@ func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 		warnings = append(warnings, damaged...)
 		switch {
 		case err == nil && path == "" && len(warnings) > 0:
-			return "", nil, &Problem{Code: CodeRunFolder, Where: r.folder.File(checkpointsDir), What: "no checkpoint can be trusted", Why: warnings[0], Fix: "start again in another folder"}
+			return "", nil, &problem.Problem{Code: problem.RunFolder, Where: r.folder.File(folder.CheckpointsDir), What: "no checkpoint can be trusted", Why: warnings[0], Fix: "start again in another folder"}
 		case err != nil || path == "" || r.engines.critic == nil:
 			return path, warnings, err
 		}
@@ -60,7 +62,7 @@ func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 		}
 		warnings = append(warnings, fmt.Sprintf("checkpoint passed over, for its critic is damaged: %v", err))
 		if err := os.Rename(path, path+".damaged"); err != nil {
-			return "", nil, &Problem{Code: CodeResource, Where: path, What: "cannot set the damaged checkpoint aside", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+			return "", nil, &problem.Problem{Code: problem.Resource, Where: path, What: "cannot set the damaged checkpoint aside", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 		}
 	}
 }
@@ -72,14 +74,14 @@ func (r *rlRun) pruneCritics() error {
 	}
 	entries, err := os.ReadDir(r.folder.File(criticsDir))
 	if err != nil {
-		return &Problem{Code: CodeResource, Where: r.folder.File(criticsDir), What: "cannot list old checkpoints", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: r.folder.File(criticsDir), What: "cannot list old checkpoints", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
 	for _, e := range entries {
-		if _, err := os.Stat(r.folder.File(checkpointsDir, e.Name())); err == nil {
+		if _, err := os.Stat(r.folder.File(folder.CheckpointsDir, e.Name())); err == nil {
 			continue
 		}
 		if err := os.RemoveAll(r.folder.File(criticsDir, e.Name())); err != nil {
-			return &Problem{Code: CodeResource, Where: r.folder.Path, What: "cannot delete old checkpoints", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+			return &problem.Problem{Code: problem.Resource, Where: r.folder.Path, What: "cannot delete old checkpoints", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 		}
 	}
 	return nil

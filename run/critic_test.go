@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"molt/run/folder"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/weights"
 )
 
@@ -20,7 +23,7 @@ func TestKilledWithCritic(t *testing.T) {
 }
 
 // criticOf reads the critic of the newest checkpoint.
-func criticOf(t *testing.T, c *Config) string {
+func criticOf(t *testing.T, c *recipe.Config) string {
 	t.Helper()
 	s, _, err := weights.Latest(filepath.Join(c.Ckpt.Path, criticsDir))
 	if err != nil {
@@ -36,7 +39,7 @@ func TestDamagedCritic(t *testing.T) {
 	withCritic(c)
 	c.Reward.Scale, c.Reward.Normalise = 2, "running" // more state that must come back
 	runRL(t, c)
-	want, critic := tracesOf(t, c.Ckpt.Path, bestDir, lastDir), criticOf(t, c)
+	want, critic := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir), criticOf(t, c)
 	damages := map[string]func(dir string) error{
 		"nothing": func(string) error { return nil },
 		"gone":    os.RemoveAll,
@@ -53,7 +56,7 @@ func TestDamagedCritic(t *testing.T) {
 				t.Fatal(err)
 			}
 			runRL(t, &again)
-			got := tracesOf(t, again.Ckpt.Path, bestDir, lastDir)
+			got := tracesOf(t, again.Ckpt.Path, folder.BestDir, folder.LastDir)
 			if slices.ContainsFunc(got.Events, isDamageAlarm) != (name != "nothing") {
 				t.Error("the alarm about a damaged checkpoint is missing, or false")
 			}
@@ -74,8 +77,8 @@ func TestEveryCriticDamaged(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(c.Ckpt.Path, criticsDir)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, Settings(c), View{})
-	wantProblem(t, err, CodeRunFolder, "no checkpoint can be trusted")
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.RunFolder, "no checkpoint can be trusted")
 }
 
 // TestCriticsLeaveWithTheirPolicies: a critic is kept exactly as long as the policy it belongs to.
@@ -94,7 +97,7 @@ func TestCriticsLeaveWithTheirPolicies(t *testing.T) {
 		}
 		return names
 	}
-	policies, critics := names(checkpointsDir), names(criticsDir)
+	policies, critics := names(folder.CheckpointsDir), names(criticsDir)
 	if len(critics) < 2 || !slices.Equal(policies, critics) {
 		t.Errorf("policies %v, critics %v", policies, critics)
 	}

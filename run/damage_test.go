@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/weights"
 )
 
@@ -68,7 +72,7 @@ func remove(t *testing.T, path string) {
 // checkpointsOf lists the checkpoints of a run, the newest first.
 func checkpointsOf(t *testing.T, run string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(run, checkpointsDir, "step-*"))
+	found, err := filepath.Glob(filepath.Join(run, folder.CheckpointsDir, "step-*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +82,11 @@ func checkpointsOf(t *testing.T, run string) []string {
 }
 
 // half runs to the step and stops there, as an interrupted run does.
-func half(t *testing.T, c *Config, step string) {
+func half(t *testing.T, c *recipe.Config, step string) {
 	t.Helper()
 	ctx, view := interruptAt(t, "rl step "+step+"/")
-	_, err := RL(ctx, c, Settings(c), view)
-	wantProblem(t, err, CodeInterrupted, "")
+	_, err := RL(ctx, c, recipe.Settings(c), view)
+	wantProblem(t, err, problem.Interrupted, "")
 }
 
 func TestDamagedCheckpointOfRL(t *testing.T) {
@@ -90,7 +94,7 @@ func TestDamagedCheckpointOfRL(t *testing.T) {
 	c := microRL(t)
 	c.Train.Mode = "one_step_ahead"
 	runRL(t, c)
-	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			again := *c
@@ -98,7 +102,7 @@ func TestDamagedCheckpointOfRL(t *testing.T) {
 			half(t, &again, "3")
 			damage(t, checkpointsOf(t, again.Ckpt.Path)[0])
 			runRL(t, &again)
-			got := tracesOf(t, again.Ckpt.Path, bestDir, lastDir)
+			got := tracesOf(t, again.Ckpt.Path, folder.BestDir, folder.LastDir)
 			if n := len(got.Events); !slices.ContainsFunc(got.Events, isDamageAlarm) {
 				t.Errorf("no alarm among %d events", n)
 			}
@@ -119,17 +123,17 @@ func TestDamagedCheckpointOfSFT(t *testing.T) {
 	c.Train.Steps = 8
 	c.Eval.Dataset, c.Eval.Steps = c.Data.Dataset, 1
 	runSFT(t, c)
-	want := tracesOf(t, c.Ckpt.Path, finalDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.FinalDir)
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			again := *c
 			again.Ckpt.Path = t.TempDir()
 			ctx, view := interruptAt(t, "sft step 6/8")
-			_, err := SFT(ctx, &again, Settings(&again), view)
-			wantProblem(t, err, CodeInterrupted, "")
+			_, err := SFT(ctx, &again, recipe.Settings(&again), view)
+			wantProblem(t, err, problem.Interrupted, "")
 			damage(t, checkpointsOf(t, again.Ckpt.Path)[0])
 			runSFT(t, &again)
-			got := tracesOf(t, again.Ckpt.Path, finalDir)
+			got := tracesOf(t, again.Ckpt.Path, folder.FinalDir)
 			if !slices.ContainsFunc(got.Events, isDamageAlarm) {
 				t.Error("no alarm")
 			}
@@ -147,8 +151,8 @@ func TestEveryCheckpointDamaged(t *testing.T) {
 		flip(t, filepath.Join(dir, "tensors.safetensors"), 0.9)
 	}
 	before := listing(t, c.Ckpt.Path)
-	_, err := RL(t.Context(), c, Settings(c), View{})
-	wantProblem(t, err, CodeRunFolder, "no checkpoint can be trusted")
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.RunFolder, "no checkpoint can be trusted")
 	if after := listing(t, c.Ckpt.Path); !slices.Equal(before, after) {
 		t.Errorf("the folder held %q, and now %q", before, after)
 	}
@@ -185,10 +189,10 @@ func TestDamagedBestCheckpoint(t *testing.T) {
 	c := microRL(t)
 	c.Actor.Adam.LR = 0 // every score is the first one, which stays the best
 	half(t, c, "3")
-	flip(t, filepath.Join(c.Ckpt.Path, checkpointsDir, "step-000000", "tensors.safetensors"), 0.5)
-	_, err := RL(t.Context(), c, Settings(c), View{})
-	wantProblem(t, err, CodeRunFolder, "the best checkpoint cannot be read")
-	if _, err := os.Stat(filepath.Join(c.Ckpt.Path, bestDir)); !errors.Is(err, os.ErrNotExist) {
+	flip(t, filepath.Join(c.Ckpt.Path, folder.CheckpointsDir, "step-000000", "tensors.safetensors"), 0.5)
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.RunFolder, "the best checkpoint cannot be read")
+	if _, err := os.Stat(filepath.Join(c.Ckpt.Path, folder.BestDir)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("best: %v", err)
 	}
 	if e, _ := metrics.Last[metrics.RunEnded](eventsOf(t, c)); e.Outcome != "failed" {
@@ -200,15 +204,15 @@ func TestDamagedBestCheckpoint(t *testing.T) {
 func TestDamagedEvents(t *testing.T) {
 	c := microRL(t)
 	half(t, c, "3")
-	events := filepath.Join(c.Ckpt.Path, eventsFile)
+	events := filepath.Join(c.Ckpt.Path, folder.EventsFile)
 	data := read(t, events)
 	data[len(data)/2] = 0
 	if err := os.WriteFile(events, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, Settings(c), View{})
-	wantProblem(t, err, CodeRunFolder, "line ")
-	wantProblem(t, err, CodeRunFolder, "delete the file to go on without")
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.RunFolder, "line ")
+	wantProblem(t, err, problem.RunFolder, "delete the file to go on without")
 	remove(t, events)
 	runRL(t, c)
 }
@@ -221,7 +225,7 @@ func TestDamagedRollouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := microRL(t)
 			half(t, c, "3")
-			damage(t, filepath.Join(c.Ckpt.Path, rolloutsFile))
+			damage(t, filepath.Join(c.Ckpt.Path, folder.RolloutsFile))
 			runRL(t, c)
 			if name == "one bit" { // a letter for another: no harm that a reader could see
 				return
@@ -239,7 +243,7 @@ func TestStrayFilesOfAKilledWriter(t *testing.T) {
 	half(t, c, "2")
 	write(t, c.Ckpt.Path, ".report.html.123.tmp", "half a rep")
 	write(t, c.Ckpt.Path, ".run.json.9.tmp", "{")
-	partial := filepath.Join(c.Ckpt.Path, checkpointsDir, ".step-000003.partial")
+	partial := filepath.Join(c.Ckpt.Path, folder.CheckpointsDir, ".step-000003.partial")
 	if err := os.Mkdir(partial, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -259,8 +263,8 @@ func TestStrayFilesOfAKilledWriter(t *testing.T) {
 func TestFinishedRunHoldsWhatItSays(t *testing.T) {
 	c := microRL(t)
 	runRL(t, c)
-	for _, name := range []string{bestDir, lastDir} {
-		m, err := OpenModel(filepath.Join(c.Ckpt.Path, name))
+	for _, name := range []string{folder.BestDir, folder.LastDir} {
+		m, err := models.Open(filepath.Join(c.Ckpt.Path, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,14 +272,14 @@ func TestFinishedRunHoldsWhatItSays(t *testing.T) {
 			t.Errorf("%s lost its texts", name)
 		}
 	}
-	s, warnings, err := weights.Latest(filepath.Join(c.Ckpt.Path, checkpointsDir))
+	s, warnings, err := weights.Latest(filepath.Join(c.Ckpt.Path, folder.CheckpointsDir))
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
 	s.Close()
-	if r, err := resultOf[RLResult](c.Ckpt.Path); err != nil || r.Steps != 4 {
+	if r, err := folder.ResultOf[RLResult](c.Ckpt.Path); err != nil || r.Steps != 4 {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	_, err = RL(context.Background(), c, Settings(c), View{})
-	wantProblem(t, err, CodeRunFolder, "the run here is finished")
+	_, err = RL(context.Background(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.RunFolder, "the run here is finished")
 }

@@ -14,6 +14,10 @@ import (
 	"molt/metrics"
 	"molt/prompts"
 	"molt/rollout"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
+	"molt/run/tasks"
 	"molt/traj"
 )
 
@@ -52,7 +56,7 @@ func (r *EvalResult) String() string {
 }
 
 // Eval measures cfg's model on cfg's held-out prompts. It writes nothing.
-func Eval(ctx context.Context, cfg *Config, view View) (*EvalResult, error) {
+func Eval(ctx context.Context, cfg *recipe.Config, view View) (*EvalResult, error) {
 	m, tasks, err := preflightEval(cfg)
 	if err != nil {
 		return nil, err
@@ -69,44 +73,44 @@ func Eval(ctx context.Context, cfg *Config, view View) (*EvalResult, error) {
 }
 
 // gradable refuses an evaluation of which nothing could be graded: it says nothing about the model.
-func gradable(cfg *Config, e *rollout.Evaluation) error {
+func gradable(cfg *recipe.Config, e *rollout.Evaluation) error {
 	if e.Failed() < 1 {
 		return nil
 	}
 	r := e.Groups[0].Rollouts[0]
-	return &Problem{
-		Code: CodeAlarm, Where: strings.Join(cfg.Eval.Dataset, ","), What: "no rollout could be graded",
+	return &problem.Problem{
+		Code: problem.Alarm, Where: strings.Join(cfg.Eval.Dataset, ","), What: "no rollout could be graded",
 		Why: fmt.Sprintf("the first ended as %s: %s", r.Outcome, r.Detail), Fix: "mend the agent or the data",
 	}
 }
 
 // preflightEval opens and checks what an evaluation reads.
-func preflightEval(cfg *Config) (*Model, []agent.Task, error) {
+func preflightEval(cfg *recipe.Config) (*models.Model, []agent.Task, error) {
 	if len(cfg.Eval.Dataset) == 0 {
-		return nil, nil, &Problem{Code: CodeCombined, Where: "eval.dataset", What: "nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"}
+		return nil, nil, &problem.Problem{Code: problem.Combined, Where: "eval.dataset", What: "nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"}
 	}
-	m, err := OpenModel(cfg.Model.Path)
+	m, err := models.Open(cfg.Model.Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := m.needTemplate(); err != nil {
+	if err := m.NeedTemplate(); err != nil {
 		return nil, nil, err
 	}
 	keys := prompts.Keys{Input: cfg.Data.InputKey, Label: cfg.Data.LabelKey, Tools: cfg.Data.ToolsKey, ID: cfg.Data.IDKey}
-	sets, err := readSets(cfg.Eval.Dataset, nil, keys, cfg.Eval.MaxSamples)
+	sets, err := tasks.Read(cfg.Eval.Dataset, nil, keys, cfg.Eval.MaxSamples)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := possible(m, cfg, sets); err != nil {
 		return nil, nil, err
 	}
-	tasks, err := heldOut(sets, cfg.Train.Seed)
+	tasks, err := tasks.HeldOut(sets, cfg.Train.Seed)
 	return m, tasks, err
 }
 
 // evaluate runs the tasks on a generator of its own.
-func evaluate(ctx context.Context, cfg *Config, m *Model, tasks []agent.Task) (_ *rollout.Evaluation, _ *clock, err error) {
-	shape, err := bounded(m.Shape, cfg.Rollout.MaxLen)
+func evaluate(ctx context.Context, cfg *recipe.Config, m *models.Model, tasks []agent.Task) (_ *rollout.Evaluation, _ *clock, err error) {
+	shape, err := models.Bounded(m.Shape, cfg.Rollout.MaxLen)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,22 +118,22 @@ func evaluate(ctx context.Context, cfg *Config, m *Model, tasks []agent.Task) (_
 	if capacity == 0 {
 		capacity = min(128, len(tasks)*cfg.Eval.Samples)
 	}
-	generator, err := local.NewGenerator(shape, m.Weights, engineConfig(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, shape))
+	generator, err := local.NewGenerator(shape, m.Weights, models.Engine(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, shape))
 	if err != nil {
-		return nil, nil, &Problem{Code: CodeModel, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
+		return nil, nil, &problem.Problem{Code: problem.Model, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
 	defer func() { err = errors.Join(err, generator.Close()) }()
 	gate, err := gateway.New(gateway.Config{Generator: generator, Renderer: m.Renderer, MaxTokens: cfg.Rollout.MaxLen})
 	if err != nil {
-		return nil, nil, &Problem{Code: CodeTemplate, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
+		return nil, nil, &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
 	runner := newRunner(cfg, func(job agent.Job) (agent.Policy, error) {
-		return gate.Open(gateway.Options{Seed: cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(cfg, m.stops(), true)})
+		return gate.Open(gateway.Options{Seed: cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(cfg, m.Stops(), true)})
 	})
 	return drive(ctx, evalDriver(cfg, shape.Vocab, capacity), runner, tasks, cfg.Eval.Samples)
 }
 
-func evalDriver(cfg *Config, vocab, capacity int) rollout.Config {
+func evalDriver(cfg *recipe.Config, vocab, capacity int) rollout.Config {
 	c := rollout.Defaults()
 	c.Vocab = vocab
 	c.Sched.Capacity = capacity
@@ -139,8 +143,8 @@ func evalDriver(cfg *Config, vocab, capacity int) rollout.Config {
 }
 
 // drive starts a driver for one evaluation and stops it again.
-func drive(ctx context.Context, c rollout.Config, runner agent.Runner, tasks []agent.Task, samples int) (*rollout.Evaluation, *clock, error) {
-	driver, err := rollout.New(c, runner, nothing{}, 0)
+func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []agent.Task, samples int) (*rollout.Evaluation, *clock, error) {
+	driver, err := rollout.New(c, runner, tasks.None{}, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,19 +152,19 @@ func drive(ctx context.Context, c rollout.Config, runner agent.Runner, tasks []a
 	driving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- driver.Run(driving) }()
-	e, err := driver.Evaluate(ctx, tasks, samples)
+	e, err := driver.Evaluate(ctx, list, samples)
 	clock.lap("evaluate")
 	stop()
 	if broken := <-ended; broken != nil {
 		err = broken
 	}
 	if err != nil && ctx.Err() != nil {
-		err = &Problem{Code: CodeInterrupted, What: "the evaluation was stopped", Fix: "run it again", Err: err}
+		err = &problem.Problem{Code: problem.Interrupted, What: "the evaluation was stopped", Fix: "run it again", Err: err}
 	}
 	return e, clock, err
 }
 
-func evalResult(cfg *Config, m *Model, e *rollout.Evaluation, clock *clock) *EvalResult {
+func evalResult(cfg *recipe.Config, m *models.Model, e *rollout.Evaluation, clock *clock) *EvalResult {
 	event := evalEvent(0, e, cfg, clock)
 	r := &EvalResult{
 		Model: m.Path, Fingerprint: m.Weights.Fingerprint, Prompts: len(e.Groups), Samples: cfg.Eval.Samples, Temperature: cfg.Eval.Temperature,

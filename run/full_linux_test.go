@@ -4,6 +4,7 @@
 package run
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,10 @@ import (
 	"syscall"
 	"testing"
 
+	"molt/run/folder"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/weights"
 )
 
@@ -23,7 +28,7 @@ func TestFilesThatCannotGrow(t *testing.T) {
 	slow(t)
 	c := microRL(t)
 	runRL(t, c)
-	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
 	met := map[string]bool{} // files that met the limit
 	for _, limit := range limits(t, c.Ckpt.Path) {
 		again := *c
@@ -40,7 +45,7 @@ func TestFilesThatCannotGrow(t *testing.T) {
 		}
 		resumed(t, &again, want)
 	}
-	for _, name := range []string{configFile, recordFile, checkpointsDir, reportFile} {
+	for _, name := range []string{folder.ConfigFile, folder.RecordFile, folder.CheckpointsDir, folder.ReportFile} {
 		if !met[name] {
 			t.Errorf("%s never met the limit; met: %v", name, met)
 		}
@@ -50,11 +55,11 @@ func TestFilesThatCannotGrow(t *testing.T) {
 // limits are sizes somewhat below those of the files of a finished run, one for each writer.
 func limits(t *testing.T, run string) []uint64 {
 	t.Helper()
-	newest := filepath.Join(checkpointsDir, filepath.Base(checkpointsOf(t, run)[0]))
+	newest := filepath.Join(folder.CheckpointsDir, filepath.Base(checkpointsOf(t, run)[0]))
 	var sizes []uint64
 	for _, name := range []string{
-		configFile, recordFile, eventsFile, rolloutsFile, reportFile, filepath.Join(newest, "state.json"), filepath.Join(newest, "molt-manifest.json"),
-		filepath.Join(newest, "tensors.safetensors"), filepath.Join(bestDir, "model.safetensors"), filepath.Join(lastDir, "tokenizer.json"),
+		folder.ConfigFile, folder.RecordFile, folder.EventsFile, folder.RolloutsFile, folder.ReportFile, filepath.Join(newest, "state.json"), filepath.Join(newest, "molt-manifest.json"),
+		filepath.Join(newest, "tensors.safetensors"), filepath.Join(folder.BestDir, "model.safetensors"), filepath.Join(folder.LastDir, "tokenizer.json"),
 	} {
 		size := len(read(t, filepath.Join(run, name)))
 		sizes = append(sizes, uint64(size-50-size/10_000*100)) // the report's differs a little from run to run
@@ -65,7 +70,7 @@ func limits(t *testing.T, run string) []uint64 {
 // excused checks that the error names a path below run and a fix, and gives the first part of the path.
 func excused(t *testing.T, out, run string) string {
 	t.Helper()
-	if strings.Contains(out, "goroutine ") || !strings.HasPrefix(out, "error["+string(CodeResource)+"]: ") {
+	if strings.Contains(out, "goroutine ") || !strings.HasPrefix(out, "error["+string(problem.Resource)+"]: ") {
 		t.Fatalf("said %q", out)
 	}
 	_, rest, ok := strings.Cut(out, run+"/")
@@ -79,9 +84,9 @@ func excused(t *testing.T, out, run string) string {
 // wholeOrAbsent checks that whatever a reader would believe is complete.
 func wholeOrAbsent(t *testing.T, run string) {
 	t.Helper()
-	for _, name := range []string{bestDir, lastDir, finalDir} {
+	for _, name := range []string{folder.BestDir, folder.LastDir, folder.FinalDir} {
 		if _, err := os.Stat(filepath.Join(run, name)); err == nil {
-			if _, err := OpenModel(filepath.Join(run, name)); err != nil {
+			if _, err := models.Open(filepath.Join(run, name)); err != nil {
 				t.Errorf("half written: %v", err)
 			}
 		}
@@ -94,17 +99,16 @@ func wholeOrAbsent(t *testing.T, run string) {
 		}
 		s.Close()
 	}
-	f := Folder{Path: run}
-	if _, err := f.readRecord(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("half written: %v", err)
+	if text, err := os.ReadFile(filepath.Join(run, folder.RecordFile)); err == nil && !json.Valid(text) {
+		t.Errorf("half written: %s", text)
 	}
 }
 
 // resumed runs the same command again; only the alarms about what could not be written may differ.
-func resumed(t *testing.T, c *Config, want traces) {
+func resumed(t *testing.T, c *recipe.Config, want traces) {
 	t.Helper()
 	runRL(t, c)
-	got := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	got := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
 	got.Events, want.Events = nil, nil
 	got.same(t, want)
 }
@@ -114,7 +118,7 @@ func TestFewOpenFiles(t *testing.T) {
 	slow(t)
 	c := microRL(t)
 	runRL(t, c)
-	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
 	for limit := uint64(3); ; limit++ {
 		again := *c
 		again.Ckpt.Path = t.TempDir()
@@ -159,26 +163,26 @@ func TestFullDisk(t *testing.T) {
 	slow(t)
 	c := microRL(t)
 	runRL(t, c)
-	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
 	fillDisks(t, func(path string) error {
 		again := *c
 		again.Ckpt.Path = path
-		_, err := RL(t.Context(), &again, Settings(&again), View{Command: "again"})
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), View{Command: "again"})
 		return err
-	}, want, bestDir, lastDir)
+	}, want, folder.BestDir, folder.LastDir)
 }
 
 func TestFullDiskOfSFT(t *testing.T) {
 	slow(t)
 	c := microSFT(t)
 	runSFT(t, c)
-	want := tracesOf(t, c.Ckpt.Path, finalDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.FinalDir)
 	fillDisks(t, func(path string) error {
 		again := *c
 		again.Ckpt.Path = path
-		_, err := SFT(t.Context(), &again, Settings(&again), View{Command: "again"})
+		_, err := SFT(t.Context(), &again, recipe.Settings(&again), View{Command: "again"})
 		return err
-	}, want, finalDir)
+	}, want, folder.FinalDir)
 }
 
 // fillDisks starts a run on each disk, and again when the disk has grown. Only what is for people to read may differ then.
@@ -195,7 +199,7 @@ func fillDisks(t *testing.T, start func(path string) error, want traces, models 
 			break
 		}
 		full++
-		if p, ok := errors.AsType[*Problem](err); !ok || p.Code != CodeResource || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), dir) {
+		if p, ok := errors.AsType[*problem.Problem](err); !ok || p.Code != problem.Resource || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), dir) {
 			t.Fatalf("%d KiB: %v", kib, err)
 		}
 		wholeOrAbsent(t, run)
@@ -228,11 +232,11 @@ func TestDiskThatTurnsReadOnly(t *testing.T) {
 	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, Settings(c), View{})
-	wantProblem(t, err, CodeResource, "the file system is read-only")
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.Resource, "the file system is read-only")
 	grow(1 << 14)
 	runRL(t, c)
-	tracesOf(t, c.Ckpt.Path, bestDir, lastDir).same(t, tracesOf(t, whole.Ckpt.Path, bestDir, lastDir))
+	tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, tracesOf(t, whole.Ckpt.Path, folder.BestDir, folder.LastDir))
 }
 
 // TestFolderOfSomebodyElse: root may write everywhere, so the thread gives its rights up for the call.
@@ -250,9 +254,9 @@ func TestFolderOfSomebodyElse(t *testing.T) {
 		}
 		defer syscall.Setfsuid(0)
 	}
-	_, err := open(t, filepath.Join(parent, "run"), "rl", "1")
+	_, err := folder.Open(filepath.Join(parent, "run"), "rl", nil, nil)
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Fatalf("got %v", err)
 	}
-	wantProblem(t, err, CodeResource, "cannot create the run folder: permission denied")
+	wantProblem(t, err, problem.Resource, "cannot create the run folder: permission denied")
 }

@@ -21,13 +21,17 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"molt/agent"
 	"molt/chat"
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/weights"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // childVar names the file with the job of a child process.
@@ -56,8 +60,8 @@ func slow(t *testing.T) {
 
 // job is what a child process does.
 type job struct {
-	RL        *Config
-	SFT       *SFTConfig
+	RL        *recipe.Config
+	SFT       *recipe.SFTConfig
 	FileLimit uint64 // bytes that a file may have; 0 is no limit
 	OpenLimit uint64 // files that may be open; 0 is no limit
 }
@@ -75,7 +79,7 @@ func child(path string) int {
 	if err == nil {
 		err = j.do(context.Background())
 	}
-	if p, ok := errors.AsType[*Problem](err); ok {
+	if p, ok := errors.AsType[*problem.Problem](err); ok {
 		fmt.Fprintf(os.Stderr, "error[%s]: ", p.Code)
 	}
 	if err != nil {
@@ -101,10 +105,10 @@ func (j job) confine() error {
 
 func (j job) do(ctx context.Context) error {
 	if j.SFT != nil {
-		_, err := SFT(ctx, j.SFT, Settings(j.SFT), View{Command: "again"})
+		_, err := SFT(ctx, j.SFT, recipe.Settings(j.SFT), View{Command: "again"})
 		return err
 	}
-	_, err := RL(ctx, j.RL, Settings(j.RL), View{Command: "again"})
+	_, err := RL(ctx, j.RL, recipe.Settings(j.RL), View{Command: "again"})
 	return err
 }
 
@@ -153,7 +157,7 @@ func micro(t *testing.T) string {
 	t.Helper()
 	base.once.Do(func() {
 		if base.dir, base.err = os.MkdirTemp("", "molt-run-test"); base.err == nil {
-			base.err = InitModel(microModel(filepath.Join(base.dir, "model")))
+			base.err = models.Init(microModel(filepath.Join(base.dir, "model")))
 		}
 	})
 	if base.err != nil {
@@ -162,8 +166,8 @@ func micro(t *testing.T) string {
 	return filepath.Join(base.dir, "model")
 }
 
-func microModel(out string) InitConfig {
-	return InitConfig{
+func microModel(out string) models.InitConfig {
+	return models.InitConfig{
 		Out: out, Seed: 7, VocabSize: 300, Texts: slices.Values([]string{"what is the answer to this question? say it again"}),
 		Shape: weights.ModelConfig{
 			Architecture: weights.Qwen3, HiddenSize: 16, IntermediateSize: 32, NumHiddenLayers: 1, NumAttentionHeads: 2, NumKeyValueHeads: 1,
@@ -202,10 +206,10 @@ func rows(n int, word string) string {
 }
 
 // microRL is a run of four steps that takes part of a second and changes its weights in every step.
-func microRL(t *testing.T) *Config {
+func microRL(t *testing.T) *recipe.Config {
 	t.Helper()
 	dir := t.TempDir()
-	c := Defaults()
+	c := recipe.Defaults()
 	c.Model.Path = micro(t)
 	c.Data.Prompts, c.Data.LabelKey = []string{write(t, dir, "prompts.jsonl", rows(9, "what"))}, "label"
 	c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = []string{write(t, dir, "held_out.jsonl", rows(3, "where"))}, 2, true
@@ -219,14 +223,14 @@ func microRL(t *testing.T) *Config {
 }
 
 // microSFT learns from eight conversations.
-func microSFT(t *testing.T) *SFTConfig {
+func microSFT(t *testing.T) *recipe.SFTConfig {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
 	for i := range 8 {
 		fmt.Fprintf(&b, `{"messages": [{"role": "user", "content": "what %d?"}, {"role": "assistant", "content": "it is %d"}]}`+"\n", i, i*i)
 	}
-	c := SFTDefaults()
+	c := recipe.SFTDefaults()
 	c.Model.Path, c.Model.Adam.LR = micro(t), 0.01
 	c.Data.Dataset, c.Data.MaxLen = []string{write(t, dir, "chats.jsonl", b.String())}, 128
 	c.Train.Steps, c.Train.BatchSize, c.Train.MicroTokens = 24, 3, 256
@@ -235,18 +239,18 @@ func microSFT(t *testing.T) *SFTConfig {
 	return &c
 }
 
-func runRL(t *testing.T, c *Config) *RLResult {
+func runRL(t *testing.T, c *recipe.Config) *RLResult {
 	t.Helper()
-	r, err := RL(t.Context(), c, Settings(c), View{Command: "again"})
+	r, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func runSFT(t *testing.T, c *SFTConfig) *SFTResult {
+func runSFT(t *testing.T, c *recipe.SFTConfig) *SFTResult {
 	t.Helper()
-	r, err := SFT(t.Context(), c, Settings(c), View{Command: "again"})
+	r, err := SFT(t.Context(), c, recipe.Settings(c), View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +272,7 @@ func tracesOf(t *testing.T, run string, models ...string) traces {
 	for _, m := range models {
 		tr.Weights[m] = read(t, filepath.Join(run, m, "model.safetensors"))
 	}
-	s, _, err := weights.Latest(filepath.Join(run, checkpointsDir))
+	s, _, err := weights.Latest(filepath.Join(run, folder.CheckpointsDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +282,7 @@ func tracesOf(t *testing.T, run string, models ...string) traces {
 		t.Fatal(err)
 	}
 	forget(tr.State, "seq", "seconds")
-	records, err := metrics.Read(filepath.Join(run, eventsFile))
+	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +359,7 @@ func read(t *testing.T, path string) []byte {
 // alarms lists the names of the alarms of a run, each once, in order.
 func alarms(t *testing.T, run string) []string {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(run, eventsFile))
+	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,4 +434,12 @@ func hash(text string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(text))
 	return h.Sum32()
+}
+
+func wantProblem(t *testing.T, err error, code problem.Code, text string) {
+	t.Helper()
+	var p *problem.Problem
+	if !errors.As(err, &p) || p.Code != code || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v, want %s with %q", err, code, text)
+	}
 }

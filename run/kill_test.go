@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/recipe"
 )
 
 func TestKilledRL(t *testing.T) {
@@ -37,7 +39,7 @@ func TestKilledEpisodes(t *testing.T) {
 	c := microRL(t)
 	c.Train.Steps, c.Train.Episodes, c.Ckpt.SaveSteps, c.Eval.Steps = 0, 2, 2, 0
 	c.Agent.Name, c.Data.Prompts = "faulty", rowsOf(t, 9, "sometimes")
-	c.Algo.KL = KLConfig{Coef: 0.1, UseLoss: true, Estimator: "k3", Target: 0.01, Horizon: 50}
+	c.Algo.KL = recipe.KLConfig{Coef: 0.1, UseLoss: true, Estimator: "k3", Target: 0.01, Horizon: 50}
 	killRL(t, c)
 }
 
@@ -58,22 +60,22 @@ func TestKilledQuickstart(t *testing.T) {
 
 // killRL runs c whole, then killed and resumed until it is finished, again and again. A run that is killed at moments spread
 // over a quarter of its time is killed several times before its end.
-func killRL(t *testing.T, c *Config) {
+func killRL(t *testing.T, c *recipe.Config) {
 	t.Helper()
 	again := *c
 	begun := time.Now()
 	if out, err := (job{RL: c}).start(t).output(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
-	if bytes.Equal(want.Weights[lastDir], read(t, filepath.Join(c.Model.Path, "model.safetensors"))) {
+	want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
+	if bytes.Equal(want.Weights[folder.LastDir], read(t, filepath.Join(c.Model.Path, "model.safetensors"))) {
 		t.Fatal("the run learned nothing, so it shows nothing")
 	}
 	k := newKiller(t, max(time.Since(begun)/4, 100*time.Millisecond))
 	for k.done < k.wanted {
 		again.Ckpt.Path = t.TempDir()
 		k.until(again.Ckpt.Path, job{RL: &again})
-		tracesOf(t, again.Ckpt.Path, bestDir, lastDir).same(t, want)
+		tracesOf(t, again.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, want)
 	}
 	k.report()
 }
@@ -86,12 +88,12 @@ func TestKilledSFT(t *testing.T) {
 	if out, err := (job{SFT: c}).start(t).output(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := tracesOf(t, c.Ckpt.Path, finalDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.FinalDir)
 	k := newKiller(t, time.Since(begun))
 	for k.done < k.wanted {
 		again.Ckpt.Path = t.TempDir()
 		k.until(again.Ckpt.Path, job{SFT: &again})
-		tracesOf(t, again.Ckpt.Path, finalDir).same(t, want)
+		tracesOf(t, again.Ckpt.Path, folder.FinalDir).same(t, want)
 	}
 	k.report()
 }
@@ -144,15 +146,14 @@ func (k *killer) until(dir string, j job) {
 }
 
 func finished(dir string) bool {
-	f := Folder{Path: dir}
-	r, err := f.readRecord()
-	return err == nil && r.Outcome != ""
+	r, err := folder.ResultOf[RLResult](dir)
+	return err == nil && r != nil
 }
 
 // wait returns at the moment for the kill, or when the process has ended.
 func (k *killer) wait(dir string, p *process) {
 	limit := time.After(time.Duration(k.random.Float64() * float64(k.span)))
-	sight := []string{"", checkpointsDir + "/.step-*.partial", ".*.partial", ".*.tmp"}[k.random.IntN(4)]
+	sight := []string{"", folder.CheckpointsDir + "/.step-*.partial", ".*.partial", ".*.tmp"}[k.random.IntN(4)]
 	skip, seen := k.random.IntN(4), false
 	tick := time.NewTicker(50 * time.Microsecond)
 	defer tick.Stop()
@@ -176,7 +177,7 @@ func (k *killer) wait(dir string, p *process) {
 
 // witness notes what the killed attempt was doing.
 func (k *killer) witness(dir string) {
-	records, err := metrics.Read(filepath.Join(dir, eventsFile))
+	records, err := metrics.Read(filepath.Join(dir, folder.EventsFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		k.t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func (k *killer) witness(dir string) {
 	if e, ok := metrics.Last[metrics.RunStarted](records); ok && e.ResumedFrom != "" {
 		k.resumed++
 	}
-	if partial, _ := filepath.Glob(filepath.Join(dir, checkpointsDir, ".step-*.partial")); len(partial) > 0 {
+	if partial, _ := filepath.Glob(filepath.Join(dir, folder.CheckpointsDir, ".step-*.partial")); len(partial) > 0 {
 		k.writing++
 	}
 }

@@ -43,7 +43,7 @@ func (p *rlPlan) facts() algo.Facts {
 	c := p.cfg.Rollout
 	return algo.Facts{
 		N: c.Samples, MaxLag: int64(p.lag * p.updatesPerBatch()), Temperature: c.Temperature, TopP: c.TopP, MinP: c.MinP, TopK: c.TopK,
-		Reference: p.cfg.compares(), Critic: p.cfg.criticises(),
+		Reference: p.cfg.Compares(), Critic: p.cfg.Criticises(),
 	}
 }
 

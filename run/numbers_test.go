@@ -19,6 +19,8 @@ import (
 	"molt/examples/shop"
 	"molt/metrics"
 	"molt/numeric/kernel"
+	"molt/run/folder"
+	"molt/run/models"
 )
 
 // The weights that a small quickstart ends with, of NumericEpoch, on every machine and every kernel path.
@@ -36,7 +38,7 @@ func TestNumbers(t *testing.T) {
 			sft := q.sftConfig()
 			sft.Train.Steps, sft.Train.BatchSize, sft.Model.WarmupSteps, sft.Engine.Threads = 3, 2, 1, 1
 			runSFT(t, &sft)
-			unchanged(t, q.path("sft", finalDir), imitated)
+			unchanged(t, q.path("sft", folder.FinalDir), imitated)
 			rl := q.rlConfig()
 			rl.Agent.Name = "vowels" // a model that has imitated so little earns nothing in the shop, and without a difference there is no gradient
 			rl.Rollout.BatchSize, rl.Rollout.Samples, rl.Train.BatchSize, rl.Rollout.MaxNewTokens, rl.Engine.Threads = 2, 3, 3, 4, 1
@@ -45,7 +47,7 @@ func TestNumbers(t *testing.T) {
 			if names := alarms(t, rl.Ckpt.Path); len(names) > 0 {
 				t.Errorf("raised %q", names)
 			}
-			unchanged(t, q.path("rl", lastDir), reinforced)
+			unchanged(t, q.path("rl", folder.LastDir), reinforced)
 		})
 	}
 }
@@ -61,7 +63,7 @@ func smallQuickstart(t *testing.T) *quickstart {
 			t.Fatal(err)
 		}
 	}
-	if err := InitModel(InitConfig{Out: q.path("init"), Shape: TinyShape(), Texts: few(demoTexts(0), 40), VocabSize: 400}); err != nil {
+	if err := models.Init(models.InitConfig{Out: q.path("init"), Shape: models.TinyShape(), Texts: few(demoTexts(0), 40), VocabSize: 400}); err != nil {
 		t.Fatal(err)
 	}
 	return q
@@ -166,7 +168,7 @@ func measured40(t *testing.T, c QuickstartConfig) (*QuickstartResult, []float64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := metrics.Read(filepath.Join(r.Run, eventsFile))
+	records, err := metrics.Read(filepath.Join(r.Run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,12 @@ import (
 	"molt/engine/local"
 	"molt/numeric/model"
 	"molt/numeric/optim"
+	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 // optimizerOf is how the engine steps. Rates that cannot be read are left out: unread refuses them.
-func optimizerOf(c OptimConfig) optim.Config {
+func optimizerOf(c recipe.OptimConfig) optim.Config {
 	o := optim.Config{
 		Name:   c.Optim,
 		Adam:   optim.Adam{Beta1: c.Adam.Betas[0], Beta2: c.Adam.Betas[1], Eps: c.Adam.Eps, Decay: c.Adam.WeightDecay},
@@ -21,7 +23,7 @@ func optimizerOf(c OptimConfig) optim.Config {
 	if c.Muon.WeightDecay < 0 {
 		o.Muon.Decay = c.Adam.WeightDecay
 	}
-	rates, _ := c.rates()
+	rates, _ := c.Rates()
 	for _, r := range rates {
 		o.Rates = append(o.Rates, optim.Rate{Pattern: r.Pattern, Scale: r.Factor})
 	}
@@ -29,7 +31,7 @@ func optimizerOf(c OptimConfig) optim.Config {
 }
 
 // scheduleOf is the learning rate over so many optimizer steps: Muon's where it was chosen; AdamW's goes along with it.
-func scheduleOf(c OptimConfig, updates int64) local.Schedule {
+func scheduleOf(c recipe.OptimConfig, updates int64) local.Schedule {
 	s := local.Schedule{Kind: c.Scheduler, LR: c.Adam.LR, Warmup: int64(c.WarmupSteps), Steps: updates, MinRatio: c.MinLRRatio, Decay: c.DecayRatio}
 	if c.Optim == "muon" {
 		s.LR = c.Muon.LR
@@ -49,5 +51,5 @@ func usable(section string, engine local.Config, shape model.Config) error {
 			what, where = strings.ReplaceAll(what, field, setting), setting
 		}
 	}
-	return &Problem{Code: CodeSetting, Where: where, What: what, Fix: "mend the setting", Err: err}
+	return &problem.Problem{Code: problem.Setting, Where: where, What: what, Fix: "mend the setting", Err: err}
 }

@@ -5,19 +5,21 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"molt/engine/local"
 	"molt/numeric/optim"
+	"molt/run/folder"
+	"molt/run/recipe"
 	"molt/weights"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestOptimizerSettings: every setting reaches the engine, and Muon's learning rate is the one that the schedule moves.
 func TestOptimizerSettings(t *testing.T) {
-	c := OptimConfig{
+	c := recipe.OptimConfig{
 		Optim:  "muon",
-		Adam:   AdamConfig{LR: 0.01, Betas: []float64{0.8, 0.9}, Eps: 1e-7, WeightDecay: 0.3},
-		Muon:   MuonConfig{LR: 0.04, Momentum: 0.7, WeightDecay: -1, NSSteps: 5, Nesterov: true},
+		Adam:   recipe.AdamConfig{LR: 0.01, Betas: []float64{0.8, 0.9}, Eps: 1e-7, WeightDecay: 0.3},
+		Muon:   recipe.MuonConfig{LR: 0.04, Momentum: 0.7, WeightDecay: -1, NSSteps: 5, Nesterov: true},
 		Freeze: []string{"a.*", "b"}, LRScale: []string{"c=0.5", "d = 2"},
 		Scheduler: "wsd", WarmupSteps: 3, DecayRatio: 0.25, MinLRRatio: 0.125, MaxNorm: 1,
 	}
@@ -44,7 +46,7 @@ func TestSFTWithMuon(t *testing.T) {
 	c := microSFT(t)
 	c.Model.Optim, c.Model.Freeze = "muon", []string{"model.embed_tokens.*"}
 	runSFT(t, c)
-	before, after := tensorsOf(t, c.Model.Path), tensorsOf(t, filepath.Join(c.Ckpt.Path, finalDir))
+	before, after := tensorsOf(t, c.Model.Path), tensorsOf(t, filepath.Join(c.Ckpt.Path, folder.FinalDir))
 	for name := range before {
 		if frozen := name == "model.embed_tokens.weight"; slices.Equal(before[name], after[name]) != frozen {
 			t.Errorf("%s: frozen is %v, changed is %v", name, frozen, !frozen)

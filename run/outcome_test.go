@@ -16,12 +16,15 @@ import (
 	"molt/agent"
 	"molt/engine"
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/traj"
 )
 
-func eventsOf(t *testing.T, c *Config) []metrics.Record {
+func eventsOf(t *testing.T, c *recipe.Config) []metrics.Record {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, eventsFile))
+	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +138,8 @@ func TestEveryRolloutFails(t *testing.T) {
 			c.Agent.Name, c.Data.Prompts, c.Eval.AtStart = "faulty", rowsOf(t, 9, word), false
 			c.Agent.StepTimeout, c.Rollout.Retries, c.Algo.Budget = 0.02, 0, 4
 			c.Rollout.Samples = 2
-			_, err := RL(t.Context(), c, Settings(c), View{Command: "again"})
-			wantProblem(t, err, CodeAlarm, "incomplete_group")
+			_, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+			wantProblem(t, err, problem.Alarm, "incomplete_group")
 			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
 				t.Errorf("raised %q", names)
 			}
@@ -144,7 +147,7 @@ func TestEveryRolloutFails(t *testing.T) {
 			if ended.Outcome != "failed" || ended.Resume != "again" {
 				t.Errorf("ended as %+v", ended)
 			}
-			for _, name := range []string{bestDir, lastDir, resultFile} {
+			for _, name := range []string{folder.BestDir, folder.LastDir, folder.ResultFile} {
 				if _, err := os.Stat(filepath.Join(c.Ckpt.Path, name)); err == nil {
 					t.Errorf("%s was written", name)
 				}
@@ -152,8 +155,8 @@ func TestEveryRolloutFails(t *testing.T) {
 			e := *c
 			e.Eval.Dataset = c.Data.Prompts
 			_, err = Eval(t.Context(), &e, View{})
-			wantProblem(t, err, CodeAlarm, "no rollout could be graded")
-			wantProblem(t, err, CodeAlarm, string(outcome))
+			wantProblem(t, err, problem.Alarm, "no rollout could be graded")
+			wantProblem(t, err, problem.Alarm, string(outcome))
 		})
 	}
 }
@@ -180,7 +183,7 @@ func TestFailedEvaluationPicksNoBest(t *testing.T) {
 	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "failed-evaluation") {
 		t.Errorf("raised %q", names)
 	}
-	if string(read(t, filepath.Join(c.Ckpt.Path, bestDir, "model.safetensors"))) != string(read(t, filepath.Join(c.Ckpt.Path, lastDir, "model.safetensors"))) {
+	if string(read(t, filepath.Join(c.Ckpt.Path, folder.BestDir, "model.safetensors"))) != string(read(t, filepath.Join(c.Ckpt.Path, folder.LastDir, "model.safetensors"))) {
 		t.Error("without a score the best weights are the last ones")
 	}
 }
@@ -217,9 +220,9 @@ func TestDisagreementStopsTheRun(t *testing.T) {
 	t.Cleanup(func() { serving = honest })
 	c := microRL(t)
 	c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = nil, 0, false
-	_, err := RL(t.Context(), c, Settings(c), View{Command: "again"})
-	wantProblem(t, err, CodeAlarm, "they do not serve the same policy")
-	wantProblem(t, err, CodeAlarm, " sample 1 ")
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+	wantProblem(t, err, problem.Alarm, "they do not serve the same policy")
+	wantProblem(t, err, problem.Alarm, " sample 1 ")
 	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
 		t.Errorf("raised %q", names)
 	}
@@ -228,7 +231,7 @@ func TestDisagreementStopsTheRun(t *testing.T) {
 	clean := microRL(t)
 	clean.Eval.Dataset, clean.Eval.Steps, clean.Eval.AtStart = nil, 0, false
 	runRL(t, clean)
-	tracesOf(t, c.Ckpt.Path, lastDir).same(t, tracesOf(t, clean.Ckpt.Path, lastDir))
+	tracesOf(t, c.Ckpt.Path, folder.LastDir).same(t, tracesOf(t, clean.Ckpt.Path, folder.LastDir))
 }
 
 // flaky loses its sandbox the first time that a prompt is tried, and never again.
@@ -261,7 +264,7 @@ func TestRetriesChangeNothing(t *testing.T) {
 	if len(seen) < 9 {
 		t.Errorf("only %d prompts were tried", len(seen))
 	}
-	got, want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir), tracesOf(t, whole.Ckpt.Path, bestDir, lastDir)
+	got, want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir), tracesOf(t, whole.Ckpt.Path, folder.BestDir, folder.LastDir)
 	got.State, want.State = nil, nil // it counts what was tried again
 	got.same(t, want)
 	retried := 0

@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"molt/engine/local"
+	"molt/internal/spell"
+	"molt/run/folder"
+	"molt/run/models"
+	"molt/run/recipe"
 	"molt/weights"
 )
 
@@ -53,9 +57,9 @@ func (p *Plan) String() string {
 	if p.Rollouts > 0 {
 		line("each step", "%d rollouts, at most %d tokens", p.Rollouts, p.StepTokens)
 	}
-	line("memory", "at most %s", mib(p.MemoryTotal))
+	line("memory", "at most %s", spell.MiB(p.MemoryTotal))
 	for _, m := range p.Memory {
-		line("", "%8s  %s", mib(m.Bytes), m.Part)
+		line("", "%8s  %s", spell.MiB(m.Bytes), m.Part)
 	}
 	for i, w := range p.Writes {
 		line([]string{"writes", ""}[min(i, 1)], "%s", w)
@@ -69,7 +73,7 @@ func (p *Plan) add(part string, bytes int64) {
 }
 
 // PlanRL says what `molt rl` would do.
-func PlanRL(cfg *Config) (*Plan, error) {
+func PlanRL(cfg *recipe.Config) (*Plan, error) {
 	r, err := preflight(cfg)
 	if err != nil {
 		return nil, err
@@ -91,11 +95,11 @@ func PlanRL(cfg *Config) (*Plan, error) {
 	}
 	p.Writes = []string{
 		cfg.Ckpt.Path + "/{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",
-		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum+1, mib(12*p.Parameters)),
+		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum+1, spell.MiB(12*p.Parameters)),
 		cfg.Ckpt.Path + "/{best,last}/ (Hugging Face folders)",
 	}
 	if c := r.others.critic; c != nil {
-		p.Writes = append(p.Writes, fmt.Sprintf("%s/critics/ (one of %s for each checkpoint)", cfg.Ckpt.Path, mib(12*int64(c.shape.ParamCount()))))
+		p.Writes = append(p.Writes, fmt.Sprintf("%s/critics/ (one of %s for each checkpoint)", cfg.Ckpt.Path, spell.MiB(12*int64(c.shape.ParamCount()))))
 	}
 	return p, nil
 }
@@ -113,16 +117,16 @@ func (p *Plan) generator(m local.Memory) {
 }
 
 // PlanEval says what `molt eval` would do.
-func PlanEval(cfg *Config) (*Plan, error) {
+func PlanEval(cfg *recipe.Config) (*Plan, error) {
 	model, tasks, err := preflightEval(cfg)
 	if err != nil {
 		return nil, err
 	}
-	shape, err := bounded(model.Shape, cfg.Rollout.MaxLen)
+	shape, err := models.Bounded(model.Shape, cfg.Rollout.MaxLen)
 	if err != nil {
 		return nil, err
 	}
-	m, err := local.Plan(shape, engineConfig(cfg.Engine.Threads, cfg.Engine.InFlight, cfg.Engine.CacheMiB, 0, shape))
+	m, err := local.Plan(shape, models.Engine(cfg.Engine.Threads, cfg.Engine.InFlight, cfg.Engine.CacheMiB, 0, shape))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +138,7 @@ func PlanEval(cfg *Config) (*Plan, error) {
 }
 
 // PlanSFT says what `molt sft` would do.
-func PlanSFT(cfg *SFTConfig) (*Plan, error) {
+func PlanSFT(cfg *recipe.SFTConfig) (*Plan, error) {
 	s, err := preflightSFT(cfg, View{}.talk())
 	if err != nil {
 		return nil, err
@@ -151,7 +155,7 @@ func PlanSFT(cfg *SFTConfig) (*Plan, error) {
 	p.learner(m)
 	p.Writes = []string{
 		cfg.Ckpt.Path + "/{config.yaml,run.json,events.jsonl,report.html}",
-		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum, mib(12*p.Parameters)),
+		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum, spell.MiB(12*p.Parameters)),
 		cfg.Ckpt.Path + "/final/ (Hugging Face folder)",
 	}
 	return p, nil
@@ -166,14 +170,14 @@ func PlanQuickstart(c QuickstartConfig) (*Plan, error) {
 	}
 	rl := q.rlConfig()
 	shape.MaxPositions = rl.Rollout.MaxLen
-	m, err := plannedMemory(shape, engineConfig(c.Threads, rl.Rollout.BatchSize*rl.Rollout.Samples, rl.Engine.CacheMiB, rl.Train.MicroTokens, shape))
+	m, err := plannedMemory(shape, models.Engine(c.Threads, rl.Rollout.BatchSize*rl.Rollout.Samples, rl.Engine.CacheMiB, rl.Train.MicroTokens, shape))
 	if err == nil {
 		err = fits(m.Learner()+m.Generator(), "nothing: the quickstart is as small as it gets")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(q.path(recordFile)); err == nil {
+	if _, err := os.Stat(q.path(folder.RecordFile)); err == nil {
 		q.say("%s holds a quickstart already; the same command resumes an unfinished one", c.Out)
 	}
 	p := &Plan{
@@ -189,7 +193,7 @@ func PlanQuickstart(c QuickstartConfig) (*Plan, error) {
 
 // quickstartShape is the model of the quickstart, its vocabulary filled up.
 func quickstartShape() weights.ModelConfig {
-	shape := TinyShape()
+	shape := models.TinyShape()
 	shape.VocabSize = vocabulary
 	return shape
 }

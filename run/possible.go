@@ -10,17 +10,23 @@ import (
 	"molt/agent"
 	"molt/chat"
 	"molt/engine/local"
+	"molt/internal/spell"
 	"molt/numeric/model"
+	"molt/run/machine"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
+	"molt/run/tasks"
 )
 
 // maxProblems is how many rows are complained about at once.
 const maxProblems = 20
 
 // possible renders every prompt, and refuses one that leaves no room for a reply or that the agent cannot begin with.
-func possible(m *Model, c *Config, sets []*dataSet) error {
+func possible(m *models.Model, c *recipe.Config, sets []*tasks.Set) error {
 	var problems []error
 	for _, set := range sets {
-		tasks, err := set.tasks(c.Train.Seed)
+		tasks, err := set.Tasks(c.Train.Seed)
 		if err != nil {
 			return err
 		}
@@ -32,8 +38,8 @@ func possible(m *Model, c *Config, sets []*dataSet) error {
 			if err == nil {
 				continue
 			}
-			if p, ok := errors.AsType[*Problem](err); ok {
-				p.Where = fmt.Sprintf("%s: row %s", set.file, t.ID)
+			if p, ok := errors.AsType[*problem.Problem](err); ok {
+				p.Where = fmt.Sprintf("%s: row %s", set.File, t.ID)
 			}
 			if problems = append(problems, err); len(problems) == maxProblems {
 				return errors.Join(problems...)
@@ -44,27 +50,27 @@ func possible(m *Model, c *Config, sets []*dataSet) error {
 }
 
 // promptFits renders a task's prompt. An environment may show something else; then its session says so in time.
-func promptFits(m *Model, c *Config, t agent.Task) error {
+func promptFits(m *models.Model, c *recipe.Config, t agent.Task) error {
 	o, err := m.Renderer.Prompt(chat.Conversation{Messages: t.Messages, Tools: t.Tools})
 	if err != nil {
-		return &Problem{Code: CodeTemplate, What: err.Error(), Fix: "mend the row or the chat template", Err: err}
+		return &problem.Problem{Code: problem.Template, What: err.Error(), Fix: "mend the row or the chat template", Err: err}
 	}
 	if n := len(o.IDs); n >= c.Rollout.MaxLen {
-		return &Problem{Code: CodeData, What: fmt.Sprintf("the prompt has %d tokens and a rollout at most %d", n, c.Rollout.MaxLen), Fix: "shorten the row, or raise --rollout.max_len"}
+		return &problem.Problem{Code: problem.Data, What: fmt.Sprintf("the prompt has %d tokens and a rollout at most %d", n, c.Rollout.MaxLen), Fix: "shorten the row, or raise --rollout.max_len"}
 	}
 	return nil
 }
 
 // agentBegins resets an agent of this binary with the task: they need nothing but the row, so what they refuse now they
 // would refuse in every rollout.
-func agentBegins(c *Config, t agent.Task) error {
+func agentBegins(c *recipe.Config, t agent.Task) error {
 	if c.Agent.Name != "shop" && c.Agent.Name != "answer" {
 		return nil
 	}
 	env := environments[c.Agent.Name]()
 	_, err := env.Reset(context.Background(), t)
 	if err := errors.Join(err, env.Close()); err != nil {
-		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the row, or name the key of its label with --data.label_key", Err: err}
+		return &problem.Problem{Code: problem.Data, What: err.Error(), Fix: "mend the row, or name the key of its label with --data.label_key", Err: err}
 	}
 	return nil
 }
@@ -73,7 +79,7 @@ func agentBegins(c *Config, t agent.Task) error {
 func plannedMemory(shape model.Config, c local.Config) (local.Memory, error) {
 	m, err := local.Plan(shape, c)
 	if err != nil {
-		return m, &Problem{Code: CodeSetting, What: err.Error(), Fix: "change the settings of the engine", Err: err}
+		return m, &problem.Problem{Code: problem.Setting, What: err.Error(), Fix: "change the settings of the engine", Err: err}
 	}
 	return m, nil
 }
@@ -100,8 +106,8 @@ func (p *rlPlan) memory() error {
 
 // fits refuses what needs more memory than the machine has, as far as that is known.
 func fits(need int64, knobs string) error {
-	if have := memory(); have > 0 && (need < 0 || need > have) {
-		return &Problem{Code: CodeResource, What: fmt.Sprintf("the engine would need %s of memory and the machine has %s", mib(need), mib(have)), Fix: "lower " + knobs}
+	if have := machine.Memory(); have > 0 && (need < 0 || need > have) {
+		return &problem.Problem{Code: problem.Resource, What: fmt.Sprintf("the engine would need %s of memory and the machine has %s", spell.MiB(need), spell.MiB(have)), Fix: "lower " + knobs}
 	}
 	return nil
 }

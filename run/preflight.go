@@ -13,6 +13,10 @@ import (
 	"molt/examples/shop"
 	"molt/numeric/model"
 	"molt/prompts"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
+	"molt/run/tasks"
 	"molt/traj"
 )
 
@@ -24,8 +28,8 @@ var environments = map[string]func() agent.Env{
 
 // rlPlan is a configuration with everything resolved that the loop needs.
 type rlPlan struct {
-	cfg      *Config
-	model    *Model
+	cfg      *recipe.Config
+	model    *models.Model
 	shape    model.Config // of the model, its longest sequence lowered to the run's
 	engine   local.Config
 	others   companions
@@ -41,20 +45,20 @@ type rlPlan struct {
 }
 
 // preflight opens and checks everything that a run reads, and writes nothing.
-func preflight(cfg *Config) (*rlPlan, error) {
+func preflight(cfg *recipe.Config) (*rlPlan, error) {
 	p := &rlPlan{cfg: cfg, inputs: map[string]string{}}
 	if err := p.settings(); err != nil {
 		return nil, err
 	}
 	var err error
-	if p.model, err = OpenModel(cfg.Model.Path); err != nil {
+	if p.model, err = models.Open(cfg.Model.Path); err != nil {
 		return nil, err
 	}
-	if err := p.model.needTemplate(); err != nil {
+	if err := p.model.NeedTemplate(); err != nil {
 		return nil, err
 	}
-	p.model.identify(p.inputs)
-	if p.shape, err = bounded(p.model.Shape, cfg.Rollout.MaxLen); err != nil {
+	p.model.Identify(p.inputs)
+	if p.shape, err = models.Bounded(p.model.Shape, cfg.Rollout.MaxLen); err != nil {
 		return nil, err
 	}
 	if err := p.data(); err != nil {
@@ -77,7 +81,7 @@ func preflight(cfg *Config) (*rlPlan, error) {
 func (p *rlPlan) settings() error {
 	var problems []error
 	refuse := func(setting, why, fix string) {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: setting, What: why, Fix: fix})
+		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: setting, What: why, Fix: fix})
 	}
 	c := p.cfg
 	if len(c.Data.Prompts) == 0 {
@@ -107,16 +111,16 @@ func (p *rlPlan) settings() error {
 	if c.Ckpt.BestKey == "passk" && c.Eval.Samples < 2 {
 		refuse("ckpt.best_metric_key", "pass@k needs more than one rollout of each held-out prompt", "raise eval.n_samples_per_prompt, or choose pass1")
 	}
-	if c.distils() && c.Ref.Path == "" {
+	if c.Distils() && c.Ref.Path == "" {
 		refuse("ref.model_name_or_path", "distillation learns from a teacher, and there is none", "name a model folder with the same tokenizer")
 	}
-	if c.Reward.Shuffle && c.distils() {
+	if c.Reward.Shuffle && c.Distils() {
 		refuse("reward.shuffle", "distillation does not look at rewards, so it is no control", "leave it out")
 	}
-	c.unread(refuse)
-	c.Actor.unread("actor.", refuse)
-	if c.criticises() {
-		c.Critic.unread("critic.", refuse)
+	c.Unread(refuse)
+	c.Actor.Unread("actor.", refuse)
+	if c.Criticises() {
+		c.Critic.Unread("critic.", refuse)
 	}
 	p.mathematics()
 	if age := p.facts().MaxLag; c.Algo.Lag.Mask && int64(c.Algo.Lag.Max) < age {
@@ -143,7 +147,7 @@ func (p *rlPlan) filter(g *traj.Group) string {
 func (p *rlPlan) data() error {
 	c := p.cfg
 	keys := prompts.Keys{Input: c.Data.InputKey, Label: c.Data.LabelKey, Tools: c.Data.ToolsKey, ID: c.Data.IDKey}
-	sets, err := readSets(c.Data.Prompts, c.Data.Probs, keys, c.Data.MaxSamples)
+	sets, err := tasks.Read(c.Data.Prompts, c.Data.Probs, keys, c.Data.MaxSamples)
 	if err != nil {
 		return err
 	}
@@ -154,20 +158,20 @@ func (p *rlPlan) data() error {
 	if c.Train.Steps > 0 {
 		stream.Epochs = 0
 	}
-	if p.stream, err = prompts.NewStream(stream, plain(sets)...); err != nil {
-		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the data settings", Err: err}
+	if p.stream, err = prompts.NewStream(stream, tasks.Plain(sets)...); err != nil {
+		return &problem.Problem{Code: problem.Data, What: err.Error(), Fix: "mend the data settings", Err: err}
 	}
-	evalSets, err := readSets(c.Eval.Dataset, nil, keys, c.Eval.MaxSamples)
+	evalSets, err := tasks.Read(c.Eval.Dataset, nil, keys, c.Eval.MaxSamples)
 	if err != nil {
 		return err
 	}
 	if err := possible(p.model, c, append(sets, evalSets...)); err != nil {
 		return err
 	}
-	if p.heldOut, err = heldOut(evalSets, c.Train.Seed); err != nil {
+	if p.heldOut, err = tasks.HeldOut(evalSets, c.Train.Seed); err != nil {
 		return err
 	}
-	p.inputs, err = digests(p.inputs, append(append([]string{}, c.Data.Prompts...), c.Eval.Dataset...))
+	p.inputs, err = tasks.Digests(p.inputs, append(append([]string{}, c.Data.Prompts...), c.Eval.Dataset...))
 	return err
 }
 
@@ -179,11 +183,11 @@ func (p *rlPlan) horizon() error {
 		p.steps = int64((p.prompts*c.Train.Episodes + c.Rollout.BatchSize - 1) / c.Rollout.BatchSize)
 	}
 	if frozen := int64(c.Actor.Freezing); frozen > 0 && frozen >= p.steps {
-		return &Problem{Code: CodeCombined, Where: "actor.freezing_steps", What: fmt.Sprintf("the policy would not move in any of the %d batches", p.steps), Fix: "lower it, or take more batches"}
+		return &problem.Problem{Code: problem.Combined, Where: "actor.freezing_steps", What: fmt.Sprintf("the policy would not move in any of the %d batches", p.steps), Fix: "lower it, or take more batches"}
 	}
 	p.updates = (p.steps - int64(c.Actor.Freezing)) * int64(p.updatesPerBatch())
 	if err := scheduleOf(c.Actor.OptimConfig, p.updates).Validate(); err != nil {
-		return &Problem{Code: CodeSetting, Where: "actor.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
+		return &problem.Problem{Code: problem.Setting, Where: "actor.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	return nil
 }
@@ -205,6 +209,6 @@ func (p *rlPlan) sizes() {
 	if p.capacity == 0 {
 		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
 	}
-	p.engine = engineConfig(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
+	p.engine = models.Engine(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
 	p.engine.Optimizer = optimizerOf(c.Actor.OptimConfig)
 }

@@ -17,6 +17,11 @@ import (
 	"molt/chat"
 	"molt/examples/shop"
 	"molt/internal/atomicfile"
+	"molt/run/folder"
+	"molt/run/machine"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 // QuickstartConfig is what a user may choose.
@@ -80,16 +85,16 @@ time    %.0f s: %.0f s imitating demonstrations, %.0f s reinforcement learning; 
 type quickstart struct {
 	QuickstartConfig
 	view   View
-	folder *Folder
+	folder *folder.Folder
 	result QuickstartResult
 }
 
 // Quickstart makes a model and trains it, or goes on with an unfinished quickstart in the same folder.
 func Quickstart(ctx context.Context, c QuickstartConfig, view View) (result *QuickstartResult, err error) {
 	q := &quickstart{QuickstartConfig: c, view: view}
-	q.result = QuickstartResult{Seed: c.Seed, Control: c.Control, Run: q.path("rl"), Checkpoint: q.path("rl", bestDir), Report: q.path("rl", reportFile)}
+	q.result = QuickstartResult{Seed: c.Seed, Control: c.Control, Run: q.path("rl"), Checkpoint: q.path("rl", folder.BestDir), Report: q.path("rl", folder.ReportFile)}
 	if c.Control { // the best of several tries at nothing is luck: the control shows where the run ended
-		q.result.Checkpoint = q.path("rl", lastDir)
+		q.result.Checkpoint = q.path("rl", folder.LastDir)
 	}
 	started := time.Now()
 	if _, err := PlanQuickstart(c); err != nil {
@@ -101,19 +106,19 @@ func Quickstart(ctx context.Context, c QuickstartConfig, view View) (result *Qui
 	defer func() { err = errors.Join(err, q.folder.Close()) }()
 	for _, stage := range []func(context.Context) error{q.write, q.imitate, q.reinforce, q.measure} {
 		if ctx.Err() != nil {
-			return nil, q.stopped(&Problem{Code: CodeInterrupted, Where: c.Out, What: "stopped", Err: context.Cause(ctx)})
+			return nil, q.stopped(&problem.Problem{Code: problem.Interrupted, Where: c.Out, What: "stopped", Err: context.Cause(ctx)})
 		}
 		if err := stage(ctx); err != nil {
 			return nil, q.stopped(err)
 		}
 	}
-	q.result.Seconds, q.result.PeakRSSMB = time.Since(started).Seconds(), peakRSS()>>20
+	q.result.Seconds, q.result.PeakRSSMB = time.Since(started).Seconds(), machine.PeakRSS()>>20
 	return &q.result, q.folder.Finish(q.result)
 }
 
 // stopped is the error of a stage. An interrupted one knows only itself, and not how the whole is resumed.
 func (q *quickstart) stopped(err error) error {
-	if p, ok := errors.AsType[*Problem](err); ok && p.Code == CodeInterrupted {
+	if p, ok := errors.AsType[*problem.Problem](err); ok && p.Code == problem.Interrupted {
 		p.Fix = "the same command resumes: " + q.view.Command
 	}
 	return err
@@ -130,9 +135,9 @@ func (q *quickstart) say(format string, args ...any) {
 // claim makes the folder, or recognises an unfinished quickstart of the same kind in it.
 func (q *quickstart) claim() (err error) {
 	if q.Out == "" {
-		return &Problem{Code: CodeSetting, What: "no folder to write into", Fix: "name one with --out"}
+		return &problem.Problem{Code: problem.Setting, What: "no folder to write into", Fix: "name one with --out"}
 	}
-	q.folder, err = OpenFolder(q.Out, "quickstart", nil, map[string]string{"seed": fmt.Sprint(q.Seed), "control": fmt.Sprint(q.Control)})
+	q.folder, err = folder.Open(q.Out, "quickstart", nil, map[string]string{"seed": fmt.Sprint(q.Seed), "control": fmt.Sprint(q.Control)})
 	return err
 }
 
@@ -156,7 +161,7 @@ func (q *quickstart) write(context.Context) error {
 	if _, err := os.Stat(q.path("init")); err == nil {
 		return nil
 	}
-	return InitModel(InitConfig{Out: q.path("init"), Shape: TinyShape(), Seed: q.Seed, Texts: demoTexts(q.Seed), VocabSize: vocabulary, Visible: []string{"<answer>", "</answer>"}})
+	return models.Init(models.InitConfig{Out: q.path("init"), Shape: models.TinyShape(), Seed: q.Seed, Texts: demoTexts(q.Seed), VocabSize: vocabulary, Visible: []string{"<answer>", "</answer>"}})
 }
 
 // writeRows writes a JSONL file unless it is there: what lies there was written whole.
@@ -177,7 +182,7 @@ func writeRows(path string, rows iter.Seq[any]) error {
 		return nil
 	})
 	if err != nil {
-		return &Problem{Code: CodeResource, Where: path, What: "cannot write", Why: reason(err), Fix: "make room or choose another folder", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: path, What: "cannot write", Why: problem.Reason(err), Fix: "make room or choose another folder", Err: err}
 	}
 	return nil
 }
@@ -221,8 +226,8 @@ func shopTasks(split shop.Split, seed uint64, n int) iter.Seq[any] {
 }
 
 // sftConfig imitates the demonstrations: small batches, each demonstration once.
-func (q *quickstart) sftConfig() SFTConfig {
-	c := SFTDefaults()
+func (q *quickstart) sftConfig() recipe.SFTConfig {
+	c := recipe.SFTDefaults()
 	c.Model.Path, c.Model.Adam.LR, c.Model.Adam.WeightDecay = q.path("init"), 3e-3, 0.01
 	c.Model.Scheduler, c.Model.WarmupSteps = "cosine", 20
 	c.Data.Dataset, c.Data.MaxLen = []string{q.path("demos.jsonl")}, 512
@@ -233,9 +238,9 @@ func (q *quickstart) sftConfig() SFTConfig {
 }
 
 // rlConfig is GRPO on the outcome reward alone.
-func (q *quickstart) rlConfig() Config {
-	c := Defaults()
-	c.Model.Path = q.path("sft", finalDir)
+func (q *quickstart) rlConfig() recipe.Config {
+	c := recipe.Defaults()
+	c.Model.Path = q.path("sft", folder.FinalDir)
 	c.Data.Prompts, c.Data.LabelKey, c.Data.IDKey = []string{q.path("prompts.jsonl")}, "label", "id"
 	c.Agent.Name, c.Agent.MaxTurns = "shop", shop.Turns
 	c.Rollout.BatchSize, c.Rollout.Samples, c.Rollout.MaxNewTokens, c.Rollout.MaxLen = 32, 8, 48, 320
@@ -252,7 +257,7 @@ func (q *quickstart) rlConfig() Config {
 // imitate is the supervised part.
 func (q *quickstart) imitate(ctx context.Context) error {
 	c := q.sftConfig()
-	result, err := resumable(q.path("sft"), func() (*SFTResult, error) { return SFT(ctx, &c, recommended(&c, SFTDefaults()), q.stage()) })
+	result, err := resumable(q.path("sft"), func() (*SFTResult, error) { return SFT(ctx, &c, recommended(&c, recipe.SFTDefaults()), q.stage()) })
 	if err != nil {
 		return err
 	}
@@ -264,7 +269,7 @@ func (q *quickstart) imitate(ctx context.Context) error {
 // reinforce is the part that this program is for.
 func (q *quickstart) reinforce(ctx context.Context) error {
 	c := q.rlConfig()
-	result, err := resumable(q.path("rl"), func() (*RLResult, error) { return RL(ctx, &c, recommended(&c, Defaults()), q.stage()) })
+	result, err := resumable(q.path("rl"), func() (*RLResult, error) { return RL(ctx, &c, recommended(&c, recipe.Defaults()), q.stage()) })
 	if err != nil {
 		return err
 	}
@@ -278,8 +283,8 @@ func (q *quickstart) reinforce(ctx context.Context) error {
 func (q *quickstart) stage() View { return q.view }
 
 // recommended lists the settings of a part, and says which of them the quickstart chose.
-func recommended[C any](c *C, defaults C) []*Setting {
-	settings, builtIn := Settings(c), Settings(&defaults)
+func recommended[C any](c *C, defaults C) []*recipe.Setting {
+	settings, builtIn := recipe.Settings(c), recipe.Settings(&defaults)
 	for i, s := range settings {
 		if s.Text() != builtIn[i].Text() {
 			s.Source = "quickstart"
@@ -290,7 +295,7 @@ func recommended[C any](c *C, defaults C) []*Setting {
 
 // resumable runs a part unless it is finished already, and gives its result.
 func resumable[R any](dir string, part func() (*R, error)) (*R, error) {
-	if r, err := resultOf[R](dir); r != nil || err != nil {
+	if r, err := folder.ResultOf[R](dir); r != nil || err != nil {
 		return r, err
 	}
 	return part()
@@ -299,7 +304,7 @@ func resumable[R any](dir string, part func() (*R, error)) (*R, error) {
 // measure tries both models on episodes that neither training nor the choice of the checkpoint has seen.
 func (q *quickstart) measure(ctx context.Context) error {
 	q.say("measuring on %d fresh held-out episodes", freshCount)
-	for i, path := range []string{q.path("sft", finalDir), q.result.Checkpoint} {
+	for i, path := range []string{q.path("sft", folder.FinalDir), q.result.Checkpoint} {
 		for _, temperature := range []float64{1, 0} {
 			c := q.rlConfig()
 			c.Model.Path, c.Eval.Dataset, c.Eval.Temperature = path, []string{q.path("fresh.jsonl")}, temperature

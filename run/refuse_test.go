@@ -11,11 +11,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"molt/run/folder"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 // refusal is what a spoilt run must say.
 type refusal struct {
-	code Code
+	code problem.Code
 	says []string
 }
 
@@ -23,7 +28,7 @@ type refusal struct {
 func checkRefused(t *testing.T, run string, errs []error, want refusal) {
 	t.Helper()
 	for _, err := range errs {
-		p, ok := errors.AsType[*Problem](err)
+		p, ok := errors.AsType[*problem.Problem](err)
 		if !ok || p.Code != want.code || p.Fix == "" {
 			t.Fatalf("got %v, want %s with a fix", err, want.code)
 		}
@@ -39,77 +44,77 @@ func checkRefused(t *testing.T, run string, errs []error, want refusal) {
 }
 
 func TestRefusedByRL(t *testing.T) {
-	for name, spoil := range map[string]func(t *testing.T, c *Config) refusal{
-		"truncated weights": func(t *testing.T, c *Config) refusal {
+	for name, spoil := range map[string]func(t *testing.T, c *recipe.Config) refusal{
+		"truncated weights": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			cut(t, filepath.Join(c.Model.Path, "model.safetensors"), 0.8)
-			return refusal{CodeModel, []string{"model.safetensors"}}
+			return refusal{problem.Model, []string{"model.safetensors"}}
 		},
-		"NaN weights": func(t *testing.T, c *Config) refusal {
+		"NaN weights": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			remove(t, filepath.Join(c.Model.Path, "molt-manifest.json"))
 			path := filepath.Join(c.Model.Path, "model.safetensors")
 			data := read(t, path)
 			copy(data[len(data)-4:], []byte{0, 0, 0xc0, 0x7f})
 			write(t, c.Model.Path, "model.safetensors", string(data))
-			return refusal{CodeModel, []string{c.Model.Path, "model.norm.weight", "NaN"}}
+			return refusal{problem.Model, []string{c.Model.Path, "model.norm.weight", "NaN"}}
 		},
-		"one bit of the weights": func(t *testing.T, c *Config) refusal {
+		"one bit of the weights": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			flip(t, filepath.Join(c.Model.Path, "model.safetensors"), 0.9)
-			return refusal{CodeModel, []string{"model.safetensors", "molt-manifest.json"}}
+			return refusal{problem.Model, []string{"model.safetensors", "molt-manifest.json"}}
 		},
-		"no weights": func(t *testing.T, c *Config) refusal {
+		"no weights": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			remove(t, filepath.Join(c.Model.Path, "model.safetensors"))
-			return refusal{CodeModel, []string{"model.safetensors"}}
+			return refusal{problem.Model, []string{"model.safetensors"}}
 		},
-		"no model": func(t *testing.T, c *Config) refusal {
+		"no model": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = filepath.Join(t.TempDir(), "nowhere")
-			return refusal{CodeModel, []string{c.Model.Path, "no such file"}}
+			return refusal{problem.Model, []string{c.Model.Path, "no such file"}}
 		},
-		"no tokenizer": func(t *testing.T, c *Config) refusal {
+		"no tokenizer": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			forgetManifest(t, c.Model.Path)
 			remove(t, filepath.Join(c.Model.Path, "tokenizer.json"))
-			return refusal{CodeTokenizer, []string{"tokenizer.json"}}
+			return refusal{problem.Tokenizer, []string{"tokenizer.json"}}
 		},
-		"another's tokenizer": func(t *testing.T, c *Config) refusal {
+		"another's tokenizer": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			forgetManifest(t, c.Model.Path)
 			larger := microModel(filepath.Join(t.TempDir(), "larger"))
 			larger.VocabSize, larger.Texts = 420, demoTexts(3)
-			if err := InitModel(larger); err != nil {
+			if err := models.Init(larger); err != nil {
 				t.Fatal(err)
 			}
 			write(t, c.Model.Path, "tokenizer.json", string(read(t, filepath.Join(larger.Out, "tokenizer.json"))))
-			return refusal{CodeModel, []string{"tokenizer.json", "embedding"}}
+			return refusal{problem.Model, []string{"tokenizer.json", "embedding"}}
 		},
-		"template that raises": func(t *testing.T, c *Config) refusal {
+		"template that raises": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			forgetManifest(t, c.Model.Path)
 			write(t, c.Model.Path, "chat_template.jinja", "{{ raise_exception('no tools, please') }}")
-			return refusal{CodeTemplate, []string{c.Model.Path, "no tools, please"}}
+			return refusal{problem.Template, []string{c.Model.Path, "no tools, please"}}
 		},
-		"template that raises for one row": func(t *testing.T, c *Config) refusal {
+		"template that raises for one row": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			forgetManifest(t, c.Model.Path)
 			path := filepath.Join(c.Model.Path, "chat_template.jinja")
 			write(t, c.Model.Path, "chat_template.jinja",
 				"{% if messages[0].content == 'what 4?' %}{{ raise_exception('not that one') }}{% endif %}"+string(read(t, path)))
-			return refusal{CodeTemplate, []string{"prompts.jsonl: row 5", "not that one"}}
+			return refusal{problem.Template, []string{"prompts.jsonl: row 5", "not that one"}}
 		},
-		"template that never ends a turn": func(t *testing.T, c *Config) refusal {
+		"template that never ends a turn": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			forgetManifest(t, c.Model.Path)
 			write(t, c.Model.Path, "chat_template.jinja", "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant: ")
-			return refusal{CodeTemplate, []string{c.Model.Path, "control token"}}
+			return refusal{problem.Template, []string{c.Model.Path, "control token"}}
 		},
-		"no template": func(t *testing.T, c *Config) refusal {
+		"no template": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
 			forgetManifest(t, c.Model.Path)
 			remove(t, filepath.Join(c.Model.Path, "chat_template.jinja"))
-			return refusal{CodeTemplate, []string{c.Model.Path, "chat_template.jinja"}}
+			return refusal{problem.Template, []string{c.Model.Path, "chat_template.jinja"}}
 		},
 		"missing key":        data(`{"input": "a?", "label": "1"}`+"\n"+`{"inptu": "b?", "label": "2"}`+"\n", ":2", "input"),
 		"missing label":      data(`{"input": "a?"}`+"\n", ":1", "label"),
@@ -126,76 +131,76 @@ func TestRefusedByRL(t *testing.T) {
 		"too deep":           data(`{"input": "a?", "label": `+strings.Repeat("[", 100000)+strings.Repeat("]", 100000)+"}\n", ":1"),
 		"byte order mark":    data("\ufeff"+`{"inptu": "a?", "label": "1"}`+"\n", "byte order mark"),
 		"a number too large": data(`{"input": "a?", "label": "1", "x": 1e400, "x": 2}`+"\n", ":1"),
-		"duplicate ids": func(t *testing.T, c *Config) refusal {
+		"duplicate ids": func(t *testing.T, c *recipe.Config) refusal {
 			c.Data.IDKey = "id"
 			text := `{"id": "a", "input": "a?", "label": "1"}` + "\n" + `{"id": "a", "input": "b?", "label": "1"}` + "\n"
 			c.Data.Prompts, c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = []string{write(t, t.TempDir(), "twins.jsonl", text)}, nil, 0, false
-			return refusal{CodeData, []string{"twins.jsonl:2", `"a"`}}
+			return refusal{problem.Data, []string{"twins.jsonl:2", `"a"`}}
 		},
-		"a folder": func(t *testing.T, c *Config) refusal {
+		"a folder": func(t *testing.T, c *recipe.Config) refusal {
 			c.Data.Prompts = []string{t.TempDir()}
-			return refusal{CodeData, []string{c.Data.Prompts[0], "folder"}}
+			return refusal{problem.Data, []string{c.Data.Prompts[0], "folder"}}
 		},
-		"a device": func(t *testing.T, c *Config) refusal {
+		"a device": func(t *testing.T, c *recipe.Config) refusal {
 			c.Data.Prompts = []string{"/dev/zero"}
-			return refusal{CodeData, []string{"/dev/zero", "read twice"}}
+			return refusal{problem.Data, []string{"/dev/zero", "read twice"}}
 		},
-		"no file": func(t *testing.T, c *Config) refusal {
+		"no file": func(t *testing.T, c *recipe.Config) refusal {
 			c.Eval.Dataset = []string{"nowhere.jsonl"}
-			return refusal{CodeData, []string{"nowhere.jsonl"}}
+			return refusal{problem.Data, []string{"nowhere.jsonl"}}
 		},
-		"one file twice": func(t *testing.T, c *Config) refusal {
+		"one file twice": func(t *testing.T, c *recipe.Config) refusal {
 			c.Data.Prompts = append(c.Data.Prompts, c.Data.Prompts[0])
-			return refusal{CodeData, []string{"prompts"}}
+			return refusal{problem.Data, []string{"prompts"}}
 		},
-		"a row that the agent cannot begin with": func(t *testing.T, c *Config) refusal {
+		"a row that the agent cannot begin with": func(t *testing.T, c *recipe.Config) refusal {
 			c.Agent.Name = "shop"
-			return refusal{CodeData, []string{"prompts.jsonl: row 1", "label"}}
+			return refusal{problem.Data, []string{"prompts.jsonl: row 1", "label"}}
 		},
-		"no label to compare with": func(t *testing.T, c *Config) refusal {
+		"no label to compare with": func(t *testing.T, c *recipe.Config) refusal {
 			c.Agent.Name, c.Data.LabelKey = "answer", ""
-			return refusal{CodeData, []string{"prompts.jsonl: row 1", "label", "--data.label_key"}}
+			return refusal{problem.Data, []string{"prompts.jsonl: row 1", "label", "--data.label_key"}}
 		},
-		"groups of one": func(t *testing.T, c *Config) refusal {
+		"groups of one": func(t *testing.T, c *recipe.Config) refusal {
 			c.Rollout.Samples = 1
-			return refusal{CodeCombined, []string{"algo.advantage.estimator", "too few to compare"}}
+			return refusal{problem.Combined, []string{"algo.advantage.estimator", "too few to compare"}}
 		},
-		"a warm-up longer than the run": func(t *testing.T, c *Config) refusal {
+		"a warm-up longer than the run": func(t *testing.T, c *recipe.Config) refusal {
 			c.Actor.Scheduler, c.Actor.WarmupSteps = "linear", 9
-			return refusal{CodeSetting, []string{"actor.lr_warmup_steps", "9"}}
+			return refusal{problem.Setting, []string{"actor.lr_warmup_steps", "9"}}
 		},
-		"the same of a run by episodes": func(t *testing.T, c *Config) refusal {
+		"the same of a run by episodes": func(t *testing.T, c *recipe.Config) refusal {
 			c.Actor.Scheduler, c.Actor.WarmupSteps, c.Train.Steps = "cosine", 7, 0
-			return refusal{CodeSetting, []string{"actor.lr_warmup_steps"}}
+			return refusal{problem.Setting, []string{"actor.lr_warmup_steps"}}
 		},
-		"a learning rate that is no number": func(t *testing.T, c *Config) refusal {
+		"a learning rate that is no number": func(t *testing.T, c *recipe.Config) refusal {
 			c.Actor.Adam.LR = math.NaN() // a recipe or a flag cannot say this
-			return refusal{CodeSetting, []string{"learning rate", "NaN"}}
+			return refusal{problem.Setting, []string{"learning rate", "NaN"}}
 		},
-		"longer than the model sees": func(t *testing.T, c *Config) refusal {
+		"longer than the model sees": func(t *testing.T, c *recipe.Config) refusal {
 			c.Rollout.MaxLen = 4096
-			return refusal{CodeSetting, []string{"rollout.max_len is 4096", "512"}}
+			return refusal{problem.Setting, []string{"rollout.max_len is 4096", "512"}}
 		},
-		"more memory than there is": func(t *testing.T, c *Config) refusal {
-			c.Train.MicroTokens = maxInt
-			return refusal{CodeResource, []string{"memory", "train.max_tokens_per_micro_batch"}}
+		"more memory than there is": func(t *testing.T, c *recipe.Config) refusal {
+			c.Train.MicroTokens = 1_000_000_000
+			return refusal{problem.Resource, []string{"memory", "train.max_tokens_per_micro_batch"}}
 		},
-		"no folder": func(t *testing.T, c *Config) refusal {
+		"no folder": func(t *testing.T, c *recipe.Config) refusal {
 			c.Ckpt.Path = ""
-			return refusal{CodeSetting, []string{"--ckpt.path"}}
+			return refusal{problem.Setting, []string{"--ckpt.path"}}
 		},
-		"no key": func(t *testing.T, c *Config) refusal {
+		"no key": func(t *testing.T, c *recipe.Config) refusal {
 			c.Data.InputKey = ""
-			return refusal{CodeCombined, []string{"data.input_key"}}
+			return refusal{problem.Combined, []string{"data.input_key"}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := microRL(t)
 			want := spoil(t, c)
 			begun := time.Now()
-			_, err := RL(t.Context(), c, Settings(c), View{})
+			_, err := RL(t.Context(), c, recipe.Settings(c), View{})
 			errs := []error{err}
-			if want.code != CodeSetting || c.Ckpt.Path != "" {
+			if want.code != problem.Setting || c.Ckpt.Path != "" {
 				_, err = PlanRL(c)
 				errs = append(errs, err)
 			}
@@ -208,10 +213,10 @@ func TestRefusedByRL(t *testing.T) {
 }
 
 // data spoils the prompts.
-func data(text string, says ...string) func(t *testing.T, c *Config) refusal {
-	return func(t *testing.T, c *Config) refusal {
+func data(text string, says ...string) func(t *testing.T, c *recipe.Config) refusal {
+	return func(t *testing.T, c *recipe.Config) refusal {
 		c.Data.Prompts = []string{write(t, t.TempDir(), "bad.jsonl", text)}
-		return refusal{CodeData, append(says, "bad.jsonl")}
+		return refusal{problem.Data, append(says, "bad.jsonl")}
 	}
 }
 
@@ -224,79 +229,79 @@ func forgetManifest(t *testing.T, model string) {
 func TestRefusedBySFT(t *testing.T) {
 	row := func(messages string) string { return `{"messages": [` + messages + "]}\n" }
 	user, reply := `{"role": "user", "content": "a?"}`, `{"role": "assistant", "content": "b"}`
-	for name, spoil := range map[string]func(t *testing.T, c *SFTConfig) refusal{
+	for name, spoil := range map[string]func(t *testing.T, c *recipe.SFTConfig) refusal{
 		"nothing to learn":     chats(row(user), "row 1", "assistant"),
 		"the assistant begins": chats(row(reply), "row 1", "assistant"),
 		"no messages":          chats(`{"input": "a"}`+"\n", ":1", "messages"),
 		"messages are no list": chats(`{"messages": "a"}`+"\n", ":1", "messages"),
-		"no conversation fits": func(t *testing.T, c *SFTConfig) refusal {
+		"no conversation fits": func(t *testing.T, c *recipe.SFTConfig) refusal {
 			c.Data.MaxLen = 4
-			return refusal{CodeData, []string{"chats.jsonl", "data.max_len"}}
+			return refusal{problem.Data, []string{"chats.jsonl", "data.max_len"}}
 		},
 		"an empty file": chats("", "empty"),
-		"longer than the model": func(t *testing.T, c *SFTConfig) refusal {
+		"longer than the model": func(t *testing.T, c *recipe.SFTConfig) refusal {
 			c.Data.MaxLen = 4096
-			return refusal{CodeSetting, []string{"data.max_len is 4096"}}
+			return refusal{problem.Setting, []string{"data.max_len is 4096"}}
 		},
-		"more memory than there is": func(t *testing.T, c *SFTConfig) refusal {
-			c.Train.MicroTokens = maxInt
-			return refusal{CodeResource, []string{"memory"}}
+		"more memory than there is": func(t *testing.T, c *recipe.SFTConfig) refusal {
+			c.Train.MicroTokens = 1_000_000_000
+			return refusal{problem.Resource, []string{"memory"}}
 		},
-		"nothing to evaluate on": func(t *testing.T, c *SFTConfig) refusal {
+		"nothing to evaluate on": func(t *testing.T, c *recipe.SFTConfig) refusal {
 			c.Eval.Steps = 3
-			return refusal{CodeCombined, []string{"eval.steps"}}
+			return refusal{problem.Combined, []string{"eval.steps"}}
 		},
-		"a warm-up longer than the run": func(t *testing.T, c *SFTConfig) refusal {
+		"a warm-up longer than the run": func(t *testing.T, c *recipe.SFTConfig) refusal {
 			c.Model.Scheduler, c.Model.WarmupSteps = "linear", 99
-			return refusal{CodeSetting, []string{"model.lr_warmup_steps"}}
+			return refusal{problem.Setting, []string{"model.lr_warmup_steps"}}
 		},
-		"a held-out row that is none": func(t *testing.T, c *SFTConfig) refusal {
+		"a held-out row that is none": func(t *testing.T, c *recipe.SFTConfig) refusal {
 			c.Eval.Dataset = []string{write(t, t.TempDir(), "held.jsonl", row(user))}
-			return refusal{CodeData, []string{"held.jsonl: row 1"}}
+			return refusal{problem.Data, []string{"held.jsonl: row 1"}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := microSFT(t)
 			want := spoil(t, c)
-			_, err := SFT(t.Context(), c, Settings(c), View{})
+			_, err := SFT(t.Context(), c, recipe.Settings(c), View{})
 			_, planned := PlanSFT(c)
 			checkRefused(t, c.Ckpt.Path, []error{err, planned}, want)
 		})
 	}
 }
 
-func chats(text string, says ...string) func(t *testing.T, c *SFTConfig) refusal {
-	return func(t *testing.T, c *SFTConfig) refusal {
+func chats(text string, says ...string) func(t *testing.T, c *recipe.SFTConfig) refusal {
+	return func(t *testing.T, c *recipe.SFTConfig) refusal {
 		c.Data.Dataset = []string{write(t, t.TempDir(), "bad.jsonl", text)}
-		return refusal{CodeData, append(says, "bad.jsonl")}
+		return refusal{problem.Data, append(says, "bad.jsonl")}
 	}
 }
 
 // TestChangedBetweenAttempts: a run goes on only with what it began with.
 func TestChangedBetweenAttempts(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, c *Config) string{
-		"a setting": func(_ *testing.T, c *Config) string {
+	for name, change := range map[string]func(t *testing.T, c *recipe.Config) string{
+		"a setting": func(_ *testing.T, c *recipe.Config) string {
 			c.Actor.Adam.LR = 0.03
 			return "actor.adam.lr was \"0.02\" and is now \"0.03\""
 		},
-		"the prompts": func(t *testing.T, c *Config) string {
+		"the prompts": func(t *testing.T, c *recipe.Config) string {
 			rewrite(t, c.Data.Prompts[0], "what", "whet")
 			return "prompts.jsonl"
 		},
-		"the held-out": func(t *testing.T, c *Config) string {
+		"the held-out": func(t *testing.T, c *recipe.Config) string {
 			rewrite(t, c.Eval.Dataset[0], "where", "there")
 			return "held_out.jsonl"
 		},
-		"the weights": func(t *testing.T, c *Config) string { otherWeights(t, c.Model.Path); return "model was" },
-		"the tokenizer": func(t *testing.T, c *Config) string {
+		"the weights": func(t *testing.T, c *recipe.Config) string { otherWeights(t, c.Model.Path); return "model was" },
+		"the tokenizer": func(t *testing.T, c *recipe.Config) string {
 			rewrite(t, filepath.Join(c.Model.Path, "tokenizer.json"), `"version"`, ` "version"`)
 			return "model's tokenizer.json"
 		},
-		"the template": func(t *testing.T, c *Config) string {
+		"the template": func(t *testing.T, c *recipe.Config) string {
 			rewrite(t, filepath.Join(c.Model.Path, "chat_template.jinja"), "\n", "\n{# spaced #}")
 			return "model's chat template"
 		},
-		"the shape": func(t *testing.T, c *Config) string {
+		"the shape": func(t *testing.T, c *recipe.Config) string {
 			rewrite(t, filepath.Join(c.Model.Path, "config.json"), "10000", "20000")
 			return "model's config.json"
 		},
@@ -306,12 +311,12 @@ func TestChangedBetweenAttempts(t *testing.T) {
 			c.Model.Path = copyModel(t)
 			forgetManifest(t, c.Model.Path)
 			half(t, c, "2")
-			before := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, recordFile))))
+			before := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, folder.RecordFile))))
 			says := change(t, c)
-			_, err := RL(t.Context(), c, Settings(c), View{})
-			wantProblem(t, err, CodeRunFolder, says)
-			wantProblem(t, err, CodeRunFolder, "another configuration")
-			if after := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, recordFile)))); after != before {
+			_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+			wantProblem(t, err, problem.RunFolder, says)
+			wantProblem(t, err, problem.RunFolder, "another configuration")
+			if after := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, folder.RecordFile)))); after != before {
 				t.Errorf("the folder was %s, and is now %s", before, after)
 			}
 		})
@@ -343,7 +348,7 @@ func TestFreeSettingsMayChange(t *testing.T) {
 	half(t, c, "2")
 	c.Engine.Threads, c.Engine.InFlight, c.Engine.CacheMiB, c.Ckpt.MaxNum, c.Logger.KeepPerStep = 2, 5, 3, 7, 1
 	runRL(t, c)
-	tracesOf(t, c.Ckpt.Path, bestDir, lastDir).same(t, tracesOf(t, whole.Ckpt.Path, bestDir, lastDir))
+	tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, tracesOf(t, whole.Ckpt.Path, folder.BestDir, folder.LastDir))
 }
 
 // TestTwoRunsOnOneFolder: the second is refused while the first goes on, and does it no harm.
@@ -355,12 +360,12 @@ func TestTwoRunsOnOneFolder(t *testing.T) {
 	second := make(chan error, 1) // one: what the second run says
 	view := whenHeard("rl step 2/", func() {
 		again := *c
-		_, err := RL(t.Context(), &again, Settings(&again), View{})
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), View{})
 		second <- err
 	})
-	if _, err := RL(t.Context(), c, Settings(c), view); err != nil {
+	if _, err := RL(t.Context(), c, recipe.Settings(c), view); err != nil {
 		t.Fatal(err)
 	}
-	wantProblem(t, <-second, CodeBusy, "another run holds this folder")
-	tracesOf(t, c.Ckpt.Path, bestDir, lastDir).same(t, tracesOf(t, whole.Ckpt.Path, bestDir, lastDir))
+	wantProblem(t, <-second, problem.Busy, "another run holds this folder")
+	tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, tracesOf(t, whole.Ckpt.Path, folder.BestDir, folder.LastDir))
 }

@@ -12,14 +12,20 @@ import (
 
 	"molt/agent"
 	"molt/gateway"
+	"molt/internal/spell"
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
+	"molt/run/folder"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
+	"molt/run/tasks"
 	"molt/train"
 )
 
 // RL runs, or resumes, reinforcement learning in the folder cfg.Ckpt.Path.
-func RL(ctx context.Context, cfg *Config, settings []*Setting, view View) (result *RLResult, err error) {
+func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, view View) (result *RLResult, err error) {
 	r := &rlRun{cfg: cfg, view: view, started: time.Now()}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.open(ctx, settings); err != nil {
@@ -30,15 +36,15 @@ func RL(ctx context.Context, cfg *Config, settings []*Setting, view View) (resul
 
 // rlRun is a run of reinforcement learning with everything that it opened.
 type rlRun struct {
-	cfg      *Config
+	cfg      *recipe.Config
 	view     View
 	started  time.Time
-	folder   *Folder
-	model    *Model
+	folder   *folder.Folder
+	model    *models.Model
 	engines  *engines
 	trainer  *train.Trainer
 	driver   *rollout.Driver
-	source   *taskSource
+	source   *tasks.Source
 	heldOut  []agent.Task
 	recorder *recorder
 	gateway  *gateway.Gateway
@@ -132,9 +138,9 @@ func (r *rlRun) step(ctx context.Context, batch sched.Batch) error {
 // held-out prompts are tried a last time. Any other reason is an alarm.
 func (r *rlRun) early(ctx context.Context, end error) error {
 	if r.saved.Step == 0 || !strings.HasSuffix(end.Error(), sched.UsedUp) {
-		return &Problem{
-			Code: CodeAlarm, Where: r.folder.Path, What: fmt.Sprintf("the run ended after step %d", r.saved.Step), Why: end.Error(),
-			Fix: "look at the outcomes with `molt show " + Quoted(r.folder.Path) + "`; then mend the agent, loosen the filter, or add prompts",
+		return &problem.Problem{
+			Code: problem.Alarm, Where: r.folder.Path, What: fmt.Sprintf("the run ended after step %d", r.saved.Step), Why: end.Error(),
+			Fix: "look at the outcomes with `molt show " + spell.Quoted(r.folder.Path) + "`; then mend the agent, loosen the filter, or add prompts",
 			Err: end,
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"molt/metrics"
 	"molt/rollout/sched"
+	"molt/run/folder"
 	"molt/train"
 )
 
@@ -83,7 +84,7 @@ func (r *rlRun) arrive(ctx context.Context) error {
 // save writes the boundary as a checkpoint, then lets old ones go. The newest and the best are always kept.
 func (r *rlRun) save(ctx context.Context) error {
 	name := fmt.Sprintf("step-%06d", r.saved.Step)
-	event := metrics.CheckpointSaved{Step: r.saved.Step, Keep: "last", Path: filepath.Join(checkpointsDir, name)}
+	event := metrics.CheckpointSaved{Step: r.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)}
 	if b := r.saved.Best; b != nil && b.Step == r.saved.Step {
 		b.Checkpoint = name
 		event.Keep, event.Score = "best", &b.Score
@@ -96,7 +97,7 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err := r.saveCritic(ctx, name); err != nil {
 		return err
 	}
-	if err := saveCheckpoint(ctx, r.engines.learner, r.folder.File(checkpointsDir, name), state); err != nil {
+	if err := saveCheckpoint(ctx, r.engines.learner, r.folder.File(folder.CheckpointsDir, name), state); err != nil {
 		return err
 	}
 	r.unsaved = false

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"molt/engine"
+	"molt/internal/spell"
 	"molt/rollout"
+	"molt/run/folder"
+	"molt/run/problem"
 )
 
 // RLResult is what a finished run has to say.
@@ -72,45 +75,45 @@ func (r *rlRun) giveWay(ctx context.Context, err error) error {
 
 // blame gives the exit code's class to an error of the loop: a broken promise is an alarm.
 func (r *rlRun) blame(err error) error {
-	var p *Problem
+	var p *problem.Problem
 	if errors.As(err, &p) || errors.Is(err, engine.ErrUnavailable) || errors.Is(err, rollout.ErrStopped) {
 		return err
 	}
-	return &Problem{Code: CodeAlarm, Where: r.folder.Path, What: err.Error(), Fix: "nothing was trained on it; look at the run with `molt show " + Quoted(r.folder.Path) + "`", Err: err}
+	return &problem.Problem{Code: problem.Alarm, Where: r.folder.Path, What: err.Error(), Fix: "nothing was trained on it; look at the run with `molt show " + spell.Quoted(r.folder.Path) + "`", Err: err}
 }
 
 // finish exports the last weights and the best ones, which are the last ones when nothing was evaluated.
 func (r *rlRun) finish(ctx context.Context) error {
-	if err := r.exportTo(ctx, lastDir); err != nil {
+	if err := r.exportTo(ctx, folder.LastDir); err != nil {
 		return err
 	}
 	if b := r.saved.Best; b != nil && b.Step != r.saved.Step {
-		path := r.folder.File(checkpointsDir, b.Checkpoint)
+		path := r.folder.File(folder.CheckpointsDir, b.Checkpoint)
 		if _, err := r.engines.learner.Load(ctx, path); err != nil {
-			return &Problem{Code: CodeRunFolder, Where: path, What: "the best checkpoint cannot be read", Why: err.Error(), Fix: "the last weights are in " + r.folder.File(lastDir), Err: err}
+			return &problem.Problem{Code: problem.RunFolder, Where: path, What: "the best checkpoint cannot be read", Why: err.Error(), Fix: "the last weights are in " + r.folder.File(folder.LastDir), Err: err}
 		}
 	}
-	return r.exportTo(ctx, bestDir)
+	return r.exportTo(ctx, folder.BestDir)
 }
 
 // exportTo writes the learner's weights as a Hugging Face folder of the run.
 func (r *rlRun) exportTo(ctx context.Context, name string) error {
 	dir := r.folder.File(name)
 	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
-		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
 	w, err := r.engines.learner.Weights(ctx)
 	if err != nil {
 		return err
 	}
-	return r.model.export(dir, w)
+	return r.model.Export(dir, w)
 }
 
 func (r *rlRun) result() *RLResult {
 	s := &r.saved
 	out := &RLResult{
 		Run: r.folder.Path, Steps: s.Step, Seconds: s.Totals.Seconds, Generated: s.Totals.Generated, Trained: s.Totals.Trained,
-		Checkpoint: r.folder.File(bestDir), Report: r.folder.File(reportFile),
+		Checkpoint: r.folder.File(folder.BestDir), Report: r.folder.File(folder.ReportFile),
 	}
 	if s.Best != nil {
 		out.Evaluated = true

@@ -13,13 +13,17 @@ import (
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
+	"molt/run/folder"
+	"molt/run/machine"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/train"
 	"molt/traj"
 )
 
 // openEvents starts the events and the kept rollouts of a run, or continues both at the event seq.
-func openEvents(f *Folder, seq, step int64, sinks []metrics.Sink, keep metrics.Config) (log *metrics.Log, keeper *metrics.Keeper, err error) {
-	path := f.File(eventsFile)
+func openEvents(f *folder.Folder, seq, step int64, sinks []metrics.Sink, keep metrics.Config) (log *metrics.Log, keeper *metrics.Keeper, err error) {
+	path := f.File(folder.EventsFile)
 	var history []metrics.Record
 	if _, statErr := os.Stat(path); errors.Is(statErr, os.ErrNotExist) {
 		log, err = metrics.Create(path, sinks...)
@@ -27,7 +31,7 @@ func openEvents(f *Folder, seq, step int64, sinks []metrics.Sink, keep metrics.C
 		log, history, err = metrics.Resume(path, seq, step, sinks...)
 	}
 	if err == nil {
-		keeper, err = metrics.OpenKeeper(f.File(rolloutsFile), log, keep, history)
+		keeper, err = metrics.OpenKeeper(f.File(folder.RolloutsFile), log, keep, history)
 	}
 	if err != nil {
 		return nil, nil, noEvents(path, err)
@@ -38,18 +42,18 @@ func openEvents(f *Folder, seq, step int64, sinks []metrics.Sink, keep metrics.C
 // noEvents tells a file that cannot be opened from one that does not hold what it should.
 func noEvents(path string, err error) error {
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return &Problem{Code: CodeResource, Where: path, What: "cannot write events", Why: reason(err), Fix: "make room or check the folder's permissions; the same command resumes", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: path, What: "cannot write events", Why: problem.Reason(err), Fix: "make room or check the folder's permissions; the same command resumes", Err: err}
 	}
-	return &Problem{Code: CodeRunFolder, Where: path, What: "the events of the run are damaged", Why: err.Error(), Fix: "mend the line, or delete the file to go on without what was measured; no weights depend on it", Err: err}
+	return &problem.Problem{Code: problem.RunFolder, Where: path, What: "the events of the run are damaged", Why: err.Error(), Fix: "mend the line, or delete the file to go on without what was measured; no weights depend on it", Err: err}
 }
 
 // started is the first event of an attempt.
-func (p *rlPlan) started(f *Folder, view View, saved progress) metrics.RunStarted {
-	config, _ := os.ReadFile(f.File(configFile)) // written by OpenFolder; a report without it is still a report
+func (p *rlPlan) started(f *folder.Folder, view View, saved progress) metrics.RunStarted {
+	config, _ := os.ReadFile(f.File(folder.ConfigFile)) // written by OpenFolder; a report without it is still a report
 	return metrics.RunStarted{
 		Name: f.Path, Method: p.cfg.Algo.Advantage.Estimator, Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,
 		Model:   metrics.Model{Name: p.model.Path, Params: int64(p.shape.ParamCount()), Vocab: p.shape.Vocab, Context: p.shape.MaxPositions, Fingerprint: p.model.Weights.Fingerprint},
-		Machine: machine(p.cfg.Engine.Threads), Build: Build(),
+		Machine: machine.Here(p.cfg.Engine.Threads), Build: machine.Build(),
 		Plan:        metrics.Plan{Steps: p.steps, Groups: p.cfg.Rollout.BatchSize, Samples: p.cfg.Rollout.Samples},
 		ResumedFrom: saved.From,
 	}
@@ -261,7 +265,7 @@ func (r *rlRun) bestOf() int {
 }
 
 // evalEvent describes an evaluation, counted by rollout.
-func evalEvent(step int64, e *rollout.Evaluation, cfg *Config, clock *clock) metrics.EvalDone {
+func evalEvent(step int64, e *rollout.Evaluation, cfg *recipe.Config, clock *clock) metrics.EvalDone {
 	clock.lap("evaluate")
 	out := metrics.EvalDone{
 		Step: step, Version: int64(e.Version), Name: "held_out", Temperature: cfg.Eval.Temperature, Samples: cfg.Eval.Samples,

@@ -13,18 +13,22 @@ import (
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
+	"molt/run/folder"
+	"molt/run/problem"
+	"molt/run/recipe"
+	"molt/run/tasks"
 	"molt/train"
 )
 
-func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
+func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 	plan, err := preflight(r.cfg)
 	if err != nil {
 		return err
 	}
 	r.model, r.heldOut, r.recorder = plan.model, plan.heldOut, newRecorder()
 	r.share = plan.share()
-	r.source = &taskSource{plan.stream}
-	if r.folder, err = OpenFolder(r.cfg.Ckpt.Path, "rl", settings, plan.inputs); err != nil {
+	r.source = &tasks.Source{Stream: plan.stream}
+	if r.folder, err = folder.Open(r.cfg.Ckpt.Path, "rl", settings, plan.inputs); err != nil {
 		return err
 	}
 	r.opened(r.folder.Close)
@@ -51,7 +55,7 @@ func (r *rlRun) open(ctx context.Context, settings []*Setting) error {
 func (r *rlRun) openLog(plan *rlPlan) (err error) {
 	sinks := r.view.sinks()
 	if r.cfg.Logger.TensorBoard {
-		sinks = append(sinks, metrics.NewTensorBoard(r.folder.File(tensorboardDir)))
+		sinks = append(sinks, metrics.NewTensorBoard(r.folder.File(folder.TensorboardDir)))
 	}
 	r.log, r.keeper, err = openEvents(r.folder, r.saved.Seq, r.saved.Step, sinks,
 		metrics.Config{KeepBytes: int64(r.cfg.Logger.KeepMiB) << 20, KeepPerStep: r.cfg.Logger.KeepPerStep})
@@ -85,7 +89,7 @@ func honest(g engine.Generator) engine.Generator { return g }
 func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
 	gate, err := gateway.New(gateway.Config{Generator: serving(r.engines.generator), Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
 	if err != nil {
-		return &Problem{Code: CodeTemplate, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
+		return &problem.Problem{Code: problem.Template, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
 	r.gateway = gate
 	runner := newRunner(r.cfg, r.recorder.wrap(r.sessions(gate)))
@@ -95,13 +99,13 @@ func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
 	}
 	var snapshot rollout.Snapshot
 	if err = json.Unmarshal(state.Rollout, &snapshot); err == nil {
-		err = r.source.seek(snapshot.Cursor)
+		err = r.source.Seek(snapshot.Cursor)
 	}
 	if err == nil {
 		r.driver, err = rollout.Restore(r.driverConfig(plan), runner, r.source, snapshot)
 	}
 	if err != nil {
-		return noResume(r.folder.File(checkpointsDir, r.saved.From), err)
+		return noResume(r.folder.File(folder.CheckpointsDir, r.saved.From), err)
 	}
 	return nil
 }
@@ -110,13 +114,13 @@ func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
 func (r *rlRun) sessions(gate *gateway.Gateway) agent.Opener {
 	return func(job agent.Job) (agent.Policy, error) {
 		return gate.Open(gateway.Options{
-			Seed: r.cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(r.cfg, r.model.stops(), job.Eval),
+			Seed: r.cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(r.cfg, r.model.Stops(), job.Eval),
 		})
 	}
 }
 
 // sampling is how tokens are chosen: every field is the run's own, whatever the model's generation_config suggests.
-func sampling(cfg *Config, stops []int32, eval bool) engine.Sampling {
+func sampling(cfg *recipe.Config, stops []int32, eval bool) engine.Sampling {
 	s := engine.Sampling{
 		Temperature: float32(cfg.Rollout.Temperature), TopP: float32(cfg.Rollout.TopP), TopK: cfg.Rollout.TopK, MinP: float32(cfg.Rollout.MinP),
 		MaxTokens: cfg.Rollout.MaxNewTokens, StopTokens: stops,
@@ -150,7 +154,7 @@ func (r *rlRun) driverConfig(plan *rlPlan) rollout.Config {
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // newRunner makes the agent that the configuration names.
-func newRunner(cfg *Config, open agent.Opener) agent.Runner {
+func newRunner(cfg *recipe.Config, open agent.Opener) agent.Runner {
 	limits := agent.Defaults()
 	step := seconds(cfg.Agent.StepTimeout)
 	limits.Turns, limits.Reset, limits.Step, limits.Close = cfg.Agent.MaxTurns, step, step, min(limits.Close, step)

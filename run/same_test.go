@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"molt/numeric/kernel"
+	"molt/run/folder"
+	"molt/run/recipe"
 )
 
 // TestResourcesChangeNothing varies what a run may be resumed with: threads, and how many rollouts run at once.
@@ -19,8 +21,8 @@ func TestResourcesChangeNothing(t *testing.T) {
 			c := microRL(t)
 			c.Train.Mode = mode
 			runRL(t, c)
-			want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
-			for _, e := range []EngineConfig{
+			want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
+			for _, e := range []recipe.EngineConfig{
 				{Threads: 2, CacheMiB: 256}, {Threads: 3, CacheMiB: 256}, {Threads: 1, InFlight: 1, CacheMiB: 256},
 				{Threads: 2, InFlight: 7, CacheMiB: 256}, {Threads: 1, InFlight: 64, CacheMiB: 1},
 			} {
@@ -28,7 +30,7 @@ func TestResourcesChangeNothing(t *testing.T) {
 				again.Engine, again.Ckpt.Path = e, t.TempDir()
 				runRL(t, &again)
 				t.Logf("%+v", e)
-				tracesOf(t, again.Ckpt.Path, bestDir, lastDir).same(t, want)
+				tracesOf(t, again.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, want)
 			}
 		})
 	}
@@ -41,7 +43,9 @@ func TestSeedChangesEverything(t *testing.T) {
 	other := *c
 	other.Train.Seed, other.Ckpt.Path = 43, t.TempDir()
 	runRL(t, &other)
-	model := func(c *Config) []byte { return read(t, filepath.Join(c.Ckpt.Path, lastDir, "model.safetensors")) }
+	model := func(c *recipe.Config) []byte {
+		return read(t, filepath.Join(c.Ckpt.Path, folder.LastDir, "model.safetensors"))
+	}
 	if bytes.Equal(model(c), model(&other)) {
 		t.Error("two seeds gave the same weights")
 	}
@@ -52,7 +56,7 @@ func TestKernelsChangeNothing(t *testing.T) {
 	slow(t)
 	c := microRL(t)
 	runRL(t, c)
-	want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
 	for _, path := range kernel.Paths() {
 		t.Run(path, func(t *testing.T) {
 			again := *c
@@ -60,7 +64,7 @@ func TestKernelsChangeNothing(t *testing.T) {
 			if out, err := (job{RL: &again}).start(t, "MOLT_KERNEL="+path).output(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			tracesOf(t, again.Ckpt.Path, bestDir, lastDir).same(t, want)
+			tracesOf(t, again.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, want)
 		})
 	}
 	for _, path := range []string{"avx512", "avx2", "plain"} {

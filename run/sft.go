@@ -15,11 +15,14 @@ import (
 	"molt/engine/local"
 	"molt/metrics"
 	"molt/prompts"
+	"molt/run/folder"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/train"
 )
 
 // SFT runs, or resumes, supervised fine-tuning in the folder cfg.Ckpt.Path.
-func SFT(ctx context.Context, cfg *SFTConfig, settings []*Setting, view View) (result *SFTResult, err error) {
+func SFT(ctx context.Context, cfg *recipe.SFTConfig, settings []*recipe.Setting, view View) (result *SFTResult, err error) {
 	s := &sftRun{cfg: cfg, view: view, started: time.Now()}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx, settings); err != nil {
@@ -30,11 +33,11 @@ func SFT(ctx context.Context, cfg *SFTConfig, settings []*Setting, view View) (r
 
 // sftRun is a run of supervised fine-tuning with everything that it opened.
 type sftRun struct {
-	cfg     *SFTConfig
+	cfg     *recipe.SFTConfig
 	view    View
 	started time.Time
 	plan    *sftPlan
-	folder  *Folder
+	folder  *folder.Folder
 	learner *local.Learner
 	log     *metrics.Log
 	saved   sftProgress
@@ -77,16 +80,16 @@ func (r *SFTResult) String() string {
 	return text + fmt.Sprintf("\nmodel   %s\nreport  %s\n", r.Checkpoint, r.Report)
 }
 
-func (s *sftRun) open(ctx context.Context, settings []*Setting) (err error) {
+func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err error) {
 	if s.plan, err = preflightSFT(s.cfg, s.view.talk()); err != nil {
 		return err
 	}
-	if s.folder, err = OpenFolder(s.cfg.Ckpt.Path, "sft", settings, s.plan.inputs); err != nil {
+	if s.folder, err = folder.Open(s.cfg.Ckpt.Path, "sft", settings, s.plan.inputs); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.folder.Close)
 	if s.learner, err = local.NewLearner(s.plan.shape, s.plan.model.Weights, s.plan.engine); err != nil {
-		return &Problem{Code: CodeModel, Where: s.cfg.Model.Path, What: err.Error(), Fix: "choose another model", Err: err}
+		return &problem.Problem{Code: problem.Model, Where: s.cfg.Model.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
 	s.closers = append(s.closers, s.learner.Close)
 	if err := s.restore(ctx); err != nil {
@@ -98,7 +101,7 @@ func (s *sftRun) open(ctx context.Context, settings []*Setting) (err error) {
 func (s *sftRun) openLog() error {
 	sinks := s.view.sinks()
 	if s.cfg.Logger.TensorBoard {
-		sinks = append(sinks, metrics.NewTensorBoard(s.folder.File(tensorboardDir)))
+		sinks = append(sinks, metrics.NewTensorBoard(s.folder.File(folder.TensorboardDir)))
 	}
 	log, keeper, err := openEvents(s.folder, s.saved.Seq, s.saved.Step, sinks, metrics.Config{})
 	if err != nil {
@@ -184,13 +187,13 @@ func (s *sftRun) evaluate(ctx context.Context) (*float64, error) {
 
 func (s *sftRun) save(ctx context.Context) error {
 	name := fmt.Sprintf("step-%06d", s.saved.Step)
-	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(checkpointsDir, name)})
+	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)})
 	s.saved.Cursor = s.plan.stream.Cursor()
 	state, err := json.Marshal(s.saved)
 	if err != nil {
 		return fmt.Errorf("run: encode the checkpoint: %w", err)
 	}
-	if err := saveCheckpoint(ctx, s.learner, s.folder.File(checkpointsDir, name), state); err != nil {
+	if err := saveCheckpoint(ctx, s.learner, s.folder.File(folder.CheckpointsDir, name), state); err != nil {
 		return err
 	}
 	s.unsaved = false
@@ -231,7 +234,7 @@ func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
 	}
 	result := &SFTResult{
 		Run: s.folder.Path, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
-		Checkpoint: s.folder.File(finalDir), Report: s.folder.File(reportFile),
+		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile),
 	}
 	return result, s.folder.Finish(result)
 }
@@ -246,15 +249,15 @@ func (s *sftRun) giveWay(ctx context.Context, err error) error {
 }
 
 func (s *sftRun) export(ctx context.Context) error {
-	dir := s.folder.File(finalDir)
+	dir := s.folder.File(folder.FinalDir)
 	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
-		return &Problem{Code: CodeResource, Where: dir, What: "cannot replace", Why: reason(err), Fix: "check the folder's permissions", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
 	w, err := s.learner.Weights(ctx)
 	if err != nil {
 		return err
 	}
-	return s.plan.model.export(dir, w)
+	return s.plan.model.Export(dir, w)
 }
 
 func (s *sftRun) close() error {

@@ -16,13 +16,19 @@ import (
 	"molt/metrics"
 	"molt/numeric/model"
 	"molt/prompts"
+	"molt/run/folder"
+	"molt/run/machine"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
+	"molt/run/tasks"
 	"molt/train"
 )
 
 // sftPlan is a configuration with everything resolved that the loop needs.
 type sftPlan struct {
-	cfg      *SFTConfig
-	model    *Model
+	cfg      *recipe.SFTConfig
+	model    *models.Model
 	shape    model.Config
 	engine   local.Config
 	stream   *prompts.Stream
@@ -37,34 +43,34 @@ type sftPlan struct {
 func exampleKey(p prompts.Prompt) string { return p.Source + "\x00" + p.ID }
 
 // preflightSFT opens and checks everything that a run reads, and writes nothing.
-func preflightSFT(cfg *SFTConfig, talk io.Writer) (*sftPlan, error) {
+func preflightSFT(cfg *recipe.SFTConfig, talk io.Writer) (*sftPlan, error) {
 	p := &sftPlan{cfg: cfg, inputs: map[string]string{}, examples: map[string]train.Example{}}
 	if err := p.settings(); err != nil {
 		return nil, err
 	}
 	var err error
-	if p.model, err = OpenModel(cfg.Model.Path); err != nil {
+	if p.model, err = models.Open(cfg.Model.Path); err != nil {
 		return nil, err
 	}
-	if err := p.model.needTemplate(); err != nil {
+	if err := p.model.NeedTemplate(); err != nil {
 		return nil, err
 	}
-	p.model.identify(p.inputs)
+	p.model.Identify(p.inputs)
 	if cfg.Data.MaxLen > p.model.Shape.MaxPositions {
-		return nil, &Problem{Code: CodeSetting, What: fmt.Sprintf("data.max_len is %d and the model sees at most %d tokens", cfg.Data.MaxLen, p.model.Shape.MaxPositions), Fix: "lower data.max_len"}
+		return nil, &problem.Problem{Code: problem.Setting, What: fmt.Sprintf("data.max_len is %d and the model sees at most %d tokens", cfg.Data.MaxLen, p.model.Shape.MaxPositions), Fix: "lower data.max_len"}
 	}
 	p.shape = p.model.Shape
 	p.shape.MaxPositions = cfg.Data.MaxLen
 	if err := p.data(); err != nil {
 		return nil, err
 	}
-	p.engine = engineConfig(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
+	p.engine = models.Engine(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
 	p.engine.Optimizer = optimizerOf(cfg.Model.OptimConfig)
 	if err := usable("model.", p.engine, p.shape); err != nil {
 		return nil, err
 	}
 	if err := p.schedule().Validate(); err != nil {
-		return nil, &Problem{Code: CodeSetting, Where: "model.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
+		return nil, &problem.Problem{Code: problem.Setting, Where: "model.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	fmt.Fprintf(talk, "%d conversations, %d steps of %d\n", len(p.examples), p.steps, cfg.Train.BatchSize)
 	m, err := plannedMemory(p.shape, p.engine)
@@ -78,22 +84,22 @@ func (p *sftPlan) settings() error {
 	var problems []error
 	c := p.cfg
 	if len(c.Data.Dataset) == 0 {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset", What: "no conversations to learn from", Fix: "name JSONL files"})
+		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "data.dataset", What: "no conversations to learn from", Fix: "name JSONL files"})
 	}
 	if c.Data.InputKey == "" {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.input_key", What: "no key to read a row's conversation from", Fix: "name it, or leave the setting out"})
+		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "data.input_key", What: "no key to read a row's conversation from", Fix: "name it, or leave the setting out"})
 	}
 	if len(c.Data.Probs) > 0 && len(c.Data.Probs) != len(c.Data.Dataset) {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: "data.dataset_probs", What: fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Dataset)), Fix: "give one weight for each file, or none"})
+		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "data.dataset_probs", What: fmt.Sprintf("%d weights for %d files", len(c.Data.Probs), len(c.Data.Dataset)), Fix: "give one weight for each file, or none"})
 	}
-	if c.Train.Steps > 0 && c.Train.MaxEpochs != SFTDefaults().Train.MaxEpochs {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: "train.max_epochs", What: "it has no effect: train.steps says how long to train", Fix: "leave one of the two out"})
+	if c.Train.Steps > 0 && c.Train.MaxEpochs != recipe.SFTDefaults().Train.MaxEpochs {
+		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "train.max_epochs", What: "it has no effect: train.steps says how long to train", Fix: "leave one of the two out"})
 	}
-	c.Model.unread("model.", func(setting, why, fix string) {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: setting, What: why, Fix: fix})
+	c.Model.Unread("model.", func(setting, why, fix string) {
+		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: setting, What: why, Fix: fix})
 	})
 	if len(c.Eval.Dataset) == 0 && c.Eval.Steps > 0 {
-		problems = append(problems, &Problem{Code: CodeCombined, Where: "eval.steps", What: "evaluation is wanted and there is nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"})
+		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "eval.steps", What: "evaluation is wanted and there is nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"})
 	}
 	return errors.Join(problems...)
 }
@@ -107,7 +113,7 @@ func (p *sftPlan) data() error {
 	if c.Data.OutputKey != "" {
 		keys = prompts.Keys{Input: c.Data.InputKey, Label: c.Data.OutputKey, Tools: c.Data.ToolsKey}
 	}
-	sets, err := readSets(c.Data.Dataset, c.Data.Probs, keys, c.Data.MaxSamples)
+	sets, err := tasks.Read(c.Data.Dataset, c.Data.Probs, keys, c.Data.MaxSamples)
 	if err != nil {
 		return err
 	}
@@ -119,20 +125,20 @@ func (p *sftPlan) data() error {
 		}
 	}
 	if len(p.examples) == 0 {
-		return &Problem{Code: CodeData, Where: c.Data.Dataset[0], What: fmt.Sprintf("no conversation fits into %d tokens", c.Data.MaxLen), Fix: "raise data.max_len"}
+		return &problem.Problem{Code: problem.Data, Where: c.Data.Dataset[0], What: fmt.Sprintf("no conversation fits into %d tokens", c.Data.MaxLen), Fix: "raise data.max_len"}
 	}
 	p.steps = int64(c.Train.Steps)
 	if p.steps == 0 {
 		p.steps = int64((len(p.examples)*c.Train.MaxEpochs + c.Train.BatchSize - 1) / c.Train.BatchSize)
 	}
-	if p.stream, err = prompts.NewStream(prompts.Config{Seed: c.Train.Seed, Shuffle: true, Exhausted: prompts.EndAll}, plain(sets)...); err != nil {
-		return &Problem{Code: CodeData, What: err.Error(), Fix: "mend the data settings", Err: err}
+	if p.stream, err = prompts.NewStream(prompts.Config{Seed: c.Train.Seed, Shuffle: true, Exhausted: prompts.EndAll}, tasks.Plain(sets)...); err != nil {
+		return &problem.Problem{Code: problem.Data, What: err.Error(), Fix: "mend the data settings", Err: err}
 	}
 	return p.heldOutData(keys)
 }
 
 func (p *sftPlan) heldOutData(keys prompts.Keys) error {
-	sets, err := readSets(p.cfg.Eval.Dataset, nil, keys, 0)
+	sets, err := tasks.Read(p.cfg.Eval.Dataset, nil, keys, 0)
 	if err != nil {
 		return err
 	}
@@ -141,12 +147,12 @@ func (p *sftPlan) heldOutData(keys prompts.Keys) error {
 			return err
 		}
 	}
-	p.inputs, err = digests(p.inputs, append(append([]string{}, p.cfg.Data.Dataset...), p.cfg.Eval.Dataset...))
+	p.inputs, err = tasks.Digests(p.inputs, append(append([]string{}, p.cfg.Data.Dataset...), p.cfg.Eval.Dataset...))
 	return err
 }
 
 // layoutSet lays out the rows of a set on all cores, and gives them in the order of the file.
-func (p *sftPlan) layoutSet(set *dataSet, give func(key string, e train.Example)) error {
+func (p *sftPlan) layoutSet(set *tasks.Set, give func(key string, e train.Example)) error {
 	rows := set.All(p.cfg.Train.Seed)
 	layouts, errs := make([]chat.Layout, len(rows)), make([]error, len(rows))
 	var workers sync.WaitGroup
@@ -154,7 +160,7 @@ func (p *sftPlan) layoutSet(set *dataSet, give func(key string, e train.Example)
 	for start := 0; start < len(rows); start += share {
 		workers.Go(func() {
 			for i := start; i < min(start+share, len(rows)); i++ {
-				layouts[i], errs[i] = p.layout(set.file, rows[i])
+				layouts[i], errs[i] = p.layout(set.File, rows[i])
 			}
 		})
 	}
@@ -174,7 +180,7 @@ func (p *sftPlan) layoutSet(set *dataSet, give func(key string, e train.Example)
 }
 
 func (p *sftPlan) layout(file string, row prompts.Prompt) (chat.Layout, error) {
-	t, err := task(file, row)
+	t, err := tasks.Of(file, row)
 	if err != nil {
 		return chat.Layout{}, err
 	}
@@ -184,7 +190,7 @@ func (p *sftPlan) layout(file string, row prompts.Prompt) (chat.Layout, error) {
 	}
 	l, err := p.model.Renderer.Layout(c)
 	if err != nil {
-		return l, dataProblem(file, row, err)
+		return l, tasks.Problem(file, row, err)
 	}
 	return l, nil
 }
@@ -231,11 +237,11 @@ func (p *sftPlan) next(n int) []train.Example {
 }
 
 // started is the first event of an attempt.
-func (p *sftPlan) started(f *Folder, view View, from string) metrics.RunStarted {
-	config, _ := os.ReadFile(f.File(configFile)) // written by OpenFolder; a report without it is still a report
+func (p *sftPlan) started(f *folder.Folder, view View, from string) metrics.RunStarted {
+	config, _ := os.ReadFile(f.File(folder.ConfigFile)) // written by OpenFolder; a report without it is still a report
 	return metrics.RunStarted{
 		Name: f.Path, Method: "sft", Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,
 		Model:   metrics.Model{Name: p.model.Path, Params: int64(p.shape.ParamCount()), Vocab: p.shape.Vocab, Context: p.shape.MaxPositions, Fingerprint: p.model.Weights.Fingerprint},
-		Machine: machine(p.cfg.Engine.Threads), Build: Build(), Plan: metrics.Plan{SFTSteps: p.steps}, ResumedFrom: from,
+		Machine: machine.Here(p.cfg.Engine.Threads), Build: machine.Build(), Plan: metrics.Plan{SFTSteps: p.steps}, ResumedFrom: from,
 	}
 }

@@ -1,12 +1,17 @@
 package run
 
-import "testing"
+import (
+	"testing"
+
+	"molt/run/folder"
+	"molt/run/models"
+)
 
 // TestModelKnowsItsSteps: a folder that a run exported says how many optimizer steps made its weights.
 func TestModelKnowsItsSteps(t *testing.T) {
 	c := microSFT(t)
 	runSFT(t, c)
-	m, err := OpenModel(c.Ckpt.Path + "/" + finalDir)
+	m, err := models.Open(c.Ckpt.Path + "/" + folder.FinalDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/weights"
+
+	"go.uber.org/goleak"
 )
 
 // interruptAt makes a view that ends the context when the progress says the words.
@@ -51,21 +54,21 @@ func TestInterruptedRL(t *testing.T) {
 			c := microRL(t)
 			c.Train.Mode, c.Train.Steps, c.Ckpt.SaveSteps, c.Eval.Steps = mode, 30, 100, 7
 			runRL(t, c)
-			want := tracesOf(t, c.Ckpt.Path, bestDir, lastDir)
+			want := tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir)
 
 			again := *c
 			again.Ckpt.Path = t.TempDir()
 			for _, step := range []int{2, 6, 13, 14} {
 				ctx, view := interruptAt(t, fmt.Sprintf("rl step %d/", step))
-				result, err := RL(ctx, &again, Settings(&again), view)
-				wantProblem(t, err, CodeInterrupted, "the same command resumes: molt again")
+				result, err := RL(ctx, &again, recipe.Settings(&again), view)
+				wantProblem(t, err, problem.Interrupted, "the same command resumes: molt again")
 				if result != nil {
 					t.Error("an interrupted run has a result")
 				}
 				nothingLost(t, again.Ckpt.Path, step)
 			}
 			runRL(t, &again)
-			got := tracesOf(t, again.Ckpt.Path, bestDir, lastDir)
+			got := tracesOf(t, again.Ckpt.Path, folder.BestDir, folder.LastDir)
 			withoutSaves(&want)
 			withoutSaves(&got)
 			got.same(t, want)
@@ -76,7 +79,7 @@ func TestInterruptedRL(t *testing.T) {
 // nothingLost checks that the checkpoint holds the step that was interrupted, and that the last event says how to go on.
 func nothingLost(t *testing.T, run string, step int) {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(run, eventsFile))
+	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,7 @@ func nothingLost(t *testing.T, run string, step int) {
 	if done := max(rl.Step, sft.Step); done != int64(step) || saved.Step != done {
 		t.Errorf("stopped after step %d, saved step %d; want %d", done, saved.Step, step)
 	}
-	s, _, err := weights.Latest(filepath.Join(run, checkpointsDir))
+	s, _, err := weights.Latest(filepath.Join(run, folder.CheckpointsDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +101,7 @@ func nothingLost(t *testing.T, run string, step int) {
 	if !ok || ended.Outcome != "stopped" || ended.Resume != "molt again" {
 		t.Errorf("the last event is %+v", ended)
 	}
-	if _, err := os.Stat(filepath.Join(run, reportFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(run, folder.ReportFile)); err != nil {
 		t.Error(err)
 	}
 }
@@ -113,18 +116,18 @@ func TestInterruptedSFT(t *testing.T) {
 	c.Train.Steps, c.Ckpt.SaveSteps = 60, 100
 	c.Eval.Dataset, c.Eval.Steps = c.Data.Dataset, 1
 	runSFT(t, c)
-	want := tracesOf(t, c.Ckpt.Path, finalDir)
+	want := tracesOf(t, c.Ckpt.Path, folder.FinalDir)
 
 	again := *c
 	again.Ckpt.Path = t.TempDir()
 	for _, step := range []int{2, 11, 30} {
 		ctx, view := interruptAt(t, fmt.Sprintf("sft step %d/60", step))
-		_, err := SFT(ctx, &again, Settings(&again), view)
-		wantProblem(t, err, CodeInterrupted, "the same command resumes: molt again")
+		_, err := SFT(ctx, &again, recipe.Settings(&again), view)
+		wantProblem(t, err, problem.Interrupted, "the same command resumes: molt again")
 		nothingLost(t, again.Ckpt.Path, step)
 	}
 	runSFT(t, &again)
-	got := tracesOf(t, again.Ckpt.Path, finalDir)
+	got := tracesOf(t, again.Ckpt.Path, folder.FinalDir)
 	withoutSaves(&want)
 	withoutSaves(&got)
 	got.same(t, want)
@@ -135,11 +138,11 @@ func TestInterruptedBeforeTheFirstStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := microRL(t)
-	_, err := RL(ctx, c, Settings(c), View{Command: "molt again"})
-	wantProblem(t, err, CodeInterrupted, "stopped after step 0")
+	_, err := RL(ctx, c, recipe.Settings(c), View{Command: "molt again"})
+	wantProblem(t, err, problem.Interrupted, "stopped after step 0")
 	runRL(t, c)
 	_, err = Eval(ctx, c, View{})
-	wantProblem(t, err, CodeInterrupted, "run it again")
+	wantProblem(t, err, problem.Interrupted, "run it again")
 }
 
 // TestNoGoroutineIsLeftBehind, whichever way a run ends.
@@ -149,7 +152,7 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
-		_, err := RL(ctx, c, Settings(c), View{})
+		_, err := RL(ctx, c, recipe.Settings(c), View{})
 		cancel()
 		if err == nil || strings.Contains(err.Error(), "finished") {
 			return

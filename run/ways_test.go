@@ -11,60 +11,64 @@ import (
 	"testing"
 
 	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/models"
+	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 // ways are the estimators, losses and what else changes the path of a step.
-var ways = map[string]func(*testing.T, *Config){
-	"grpo":               func(*testing.T, *Config) {},
-	"dr_grpo":            func(_ *testing.T, c *Config) { c.Algo.Advantage.Estimator = "dr_grpo"; constant(c) },
-	"rloo":               func(_ *testing.T, c *Config) { c.Algo.Advantage.Estimator = "rloo" },
-	"reinforce_baseline": func(_ *testing.T, c *Config) { c.Algo.Advantage.Estimator = "reinforce_baseline" },
-	"reinforce": func(_ *testing.T, c *Config) {
+var ways = map[string]func(*testing.T, *recipe.Config){
+	"grpo":               func(*testing.T, *recipe.Config) {},
+	"dr_grpo":            func(_ *testing.T, c *recipe.Config) { c.Algo.Advantage.Estimator = "dr_grpo"; constant(c) },
+	"rloo":               func(_ *testing.T, c *recipe.Config) { c.Algo.Advantage.Estimator = "rloo" },
+	"reinforce_baseline": func(_ *testing.T, c *recipe.Config) { c.Algo.Advantage.Estimator = "reinforce_baseline" },
+	"reinforce": func(_ *testing.T, c *recipe.Config) {
 		c.Algo.Advantage.Estimator, c.Algo.Advantage.Gamma = "reinforce", 0.99
 		c.Algo.KL.Coef, c.Algo.KL.Estimator, c.Algo.KL.Target = 0.05, "k1", 0.01
 	},
-	"gae":     func(_ *testing.T, c *Config) { withCritic(c) },
-	"distill": func(t *testing.T, c *Config) { distil(c, teacher(t)) },
-	"turns": func(_ *testing.T, c *Config) {
+	"gae":     func(_ *testing.T, c *recipe.Config) { withCritic(c) },
+	"distill": func(t *testing.T, c *recipe.Config) { distil(c, teacher(t)) },
+	"turns": func(_ *testing.T, c *recipe.Config) {
 		c.Algo.Advantage.Estimator, c.Algo.Advantage.Turns, c.Algo.Advantage.TurnGamma = "rloo", true, 0.5
 	},
-	"gae ahead":    func(_ *testing.T, c *Config) { withCritic(c); c.Train.Mode = "one_step_ahead" },
-	"gae turns":    func(_ *testing.T, c *Config) { withCritic(c); c.Algo.Advantage.Turns = true },
-	"gspo":         func(_ *testing.T, c *Config) { c.Actor.LossMode, c.Actor.Clip = "gspo", []float64{3e-4, 4e-4} },
-	"cispo":        func(_ *testing.T, c *Config) { c.Actor.LossMode = "cispo" },
-	"sapo":         func(_ *testing.T, c *Config) { c.Actor.LossMode = "sapo" },
-	"pg":           func(_ *testing.T, c *Config) { c.Actor.LossMode = "pg" },
-	"dual clip":    func(_ *testing.T, c *Config) { c.Actor.DualClip, c.Actor.Clip = 3, []float64{0.2, 0.28} },
-	"behavior":     func(_ *testing.T, c *Config) { c.Actor.Proximal, c.Algo.Advantage.Level = "behavior", "off" },
-	"rollout_sum":  func(_ *testing.T, c *Config) { c.Actor.Aggregation = "seq-mean-token-sum" },
-	"rollout_mean": func(_ *testing.T, c *Config) { c.Actor.Aggregation = "rollout_mean" },
-	"geometric": func(_ *testing.T, c *Config) {
+	"gae ahead":    func(_ *testing.T, c *recipe.Config) { withCritic(c); c.Train.Mode = "one_step_ahead" },
+	"gae turns":    func(_ *testing.T, c *recipe.Config) { withCritic(c); c.Algo.Advantage.Turns = true },
+	"gspo":         func(_ *testing.T, c *recipe.Config) { c.Actor.LossMode, c.Actor.Clip = "gspo", []float64{3e-4, 4e-4} },
+	"cispo":        func(_ *testing.T, c *recipe.Config) { c.Actor.LossMode = "cispo" },
+	"sapo":         func(_ *testing.T, c *recipe.Config) { c.Actor.LossMode = "sapo" },
+	"pg":           func(_ *testing.T, c *recipe.Config) { c.Actor.LossMode = "pg" },
+	"dual clip":    func(_ *testing.T, c *recipe.Config) { c.Actor.DualClip, c.Actor.Clip = 3, []float64{0.2, 0.28} },
+	"behavior":     func(_ *testing.T, c *recipe.Config) { c.Actor.Proximal, c.Algo.Advantage.Level = "behavior", "off" },
+	"rollout_sum":  func(_ *testing.T, c *recipe.Config) { c.Actor.Aggregation = "seq-mean-token-sum" },
+	"rollout_mean": func(_ *testing.T, c *recipe.Config) { c.Actor.Aggregation = "rollout_mean" },
+	"geometric": func(_ *testing.T, c *recipe.Config) {
 		c.Algo.Advantage.Level, c.Algo.Advantage.Mode, c.Train.Mode = "geo", "mask", "one_step_ahead"
 	},
-	"lag": func(_ *testing.T, c *Config) { c.Train.Mode, c.Algo.Lag.Decay = "one_step_ahead", 0.5 },
-	"kl and entropy": func(_ *testing.T, c *Config) {
+	"lag": func(_ *testing.T, c *recipe.Config) { c.Train.Mode, c.Algo.Lag.Decay = "one_step_ahead", 0.5 },
+	"kl and entropy": func(_ *testing.T, c *recipe.Config) {
 		c.Algo.KL.Coef, c.Algo.KL.UseLoss, c.Algo.KL.Estimator, c.Actor.Entropy = 0.1, true, "k3_unbiased", 0.01
 	},
-	"shaped": func(_ *testing.T, c *Config) {
+	"shaped": func(_ *testing.T, c *recipe.Config) {
 		c.Algo.Advantage.Estimator, c.Reward.Scale, c.Reward.Normalise = "dr_grpo", 2, "running"
 		c.Reward.Length.Shape, c.Reward.Length.Max, c.Reward.Length.Buffer = "overlong", 10, 5
 	},
-	"muon": func(_ *testing.T, c *Config) { c.Actor.Optim, c.Actor.Muon.LR = "muon", 0.05 },
-	"muon gae": func(_ *testing.T, c *Config) {
+	"muon": func(_ *testing.T, c *recipe.Config) { c.Actor.Optim, c.Actor.Muon.LR = "muon", 0.05 },
+	"muon gae": func(_ *testing.T, c *recipe.Config) {
 		withCritic(c)
 		c.Actor.Optim, c.Critic.Optim, c.Critic.Muon.LR, c.Critic.Adam.LR = "muon", "muon", 0.02, 0.02
 	},
-	"frozen": func(_ *testing.T, c *Config) {
+	"frozen": func(_ *testing.T, c *recipe.Config) {
 		c.Actor.Freeze, c.Actor.LRScale = []string{"model.embed_tokens.*"}, []string{"*norm*=0.5"}
 		c.Actor.Scheduler, c.Actor.DecayRatio = "wsd", 0.5
 	},
-	"epochs": func(_ *testing.T, c *Config) { c.Train.MaxEpochs = 2 },
+	"epochs": func(_ *testing.T, c *recipe.Config) { c.Train.MaxEpochs = 2 },
 }
 
-func constant(c *Config) { c.Actor.Aggregation, c.Actor.MaxTokens = "constant", 10 }
+func constant(c *recipe.Config) { c.Actor.Aggregation, c.Actor.MaxTokens = "constant", 10 }
 
 // withCritic is PPO, its critic alone for one batch.
-func withCritic(c *Config) {
+func withCritic(c *recipe.Config) {
 	c.Algo.Advantage.Estimator, c.Algo.Advantage.Lambda = "gae", 0.95
 	c.Critic.Adam.LR, c.Critic.MaxEpochs, c.Actor.Freezing = 0.02, 2, 1
 }
@@ -74,7 +78,7 @@ func teacher(t *testing.T) string {
 	t.Helper()
 	m := microModel(filepath.Join(t.TempDir(), "teacher"))
 	m.Seed, m.Shape.HiddenSize = 8, 32
-	if err := InitModel(m); err != nil {
+	if err := models.Init(m); err != nil {
 		t.Fatal(err)
 	}
 	return m.Out
@@ -89,7 +93,7 @@ func TestEveryWayTrains(t *testing.T) {
 			c := microRL(t)
 			change(t, c)
 			runRL(t, c)
-			if bytes.Equal(read(t, filepath.Join(c.Ckpt.Path, lastDir, "model.safetensors")), read(t, filepath.Join(c.Model.Path, "model.safetensors"))) {
+			if bytes.Equal(read(t, filepath.Join(c.Ckpt.Path, folder.LastDir, "model.safetensors")), read(t, filepath.Join(c.Model.Path, "model.safetensors"))) {
 				t.Error("the weights did not change")
 			}
 			if raised := alarms(t, c.Ckpt.Path); len(raised) > 0 {
@@ -101,9 +105,9 @@ func TestEveryWayTrains(t *testing.T) {
 	}
 }
 
-func stepsOf(t *testing.T, c *Config) (steps []metrics.StepDone) {
+func stepsOf(t *testing.T, c *recipe.Config) (steps []metrics.StepDone) {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, eventsFile))
+	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +118,7 @@ func stepsOf(t *testing.T, c *Config) (steps []metrics.StepDone) {
 }
 
 // checkSteps looks at the numbers of each step.
-func checkSteps(t *testing.T, c *Config) {
+func checkSteps(t *testing.T, c *recipe.Config) {
 	t.Helper()
 	steps := stepsOf(t, c)
 	if len(steps) != c.Train.Steps {
@@ -125,7 +129,7 @@ func checkSteps(t *testing.T, c *Config) {
 		if !(e.GradNorm > 0) != alone || math.IsInf(e.GradNorm, 0) || e.Skipped {
 			t.Errorf("step %d: gradient norm %v", e.Step, e.GradNorm)
 		}
-		if (e.Critic != nil) != c.criticises() || (e.Reference != nil) != c.compares() {
+		if (e.Critic != nil) != c.Criticises() || (e.Reference != nil) != c.Compares() {
 			t.Errorf("step %d: critic %+v, reference %+v", e.Step, e.Critic, e.Reference)
 		}
 		if k := e.Critic; k != nil && (k.Alone != alone || !(k.Loss > 0) || !(k.GradNorm > 0) || k.LearningRate != c.Critic.Adam.LR) {
@@ -137,11 +141,11 @@ func checkSteps(t *testing.T, c *Config) {
 // checkStrips: kept rollouts that trained show what each token lost. That the losses add up is tested in train.
 func checkStrips(t *testing.T, run string) {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(run, eventsFile))
+	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := metrics.ReadRollouts(filepath.Join(run, rolloutsFile), records)
+	kept, err := metrics.ReadRollouts(filepath.Join(run, folder.RolloutsFile), records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,14 +180,14 @@ func TestOtherVocabularies(t *testing.T) {
 	other.Texts = slices.Values([]string{"nothing like it: xyzzy xyzzy plugh plugh"})
 	small := microModel(filepath.Join(t.TempDir(), "small"))
 	small.VocabSize = 265
-	for _, m := range []InitConfig{other, small} {
-		if err := InitModel(m); err != nil {
+	for _, m := range []models.InitConfig{other, small} {
+		if err := models.Init(m); err != nil {
 			t.Fatal(err)
 		}
 		c := microRL(t)
 		distil(c, m.Out)
 		_, err := preflight(c)
-		if p := problemAt(err, "ref.model_name_or_path"); p == nil || p.Code != CodeTokenizer || !strings.Contains(p.Error(), m.Out) {
+		if p := problemAt(err, "ref.model_name_or_path"); p == nil || p.Code != problem.Tokenizer || !strings.Contains(p.Error(), m.Out) {
 			t.Errorf("got %v; want the teacher refused", err)
 		}
 		c = microRL(t)

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"molt/run"
+	"molt/run/bench"
+	"molt/run/problem"
 )
 
 // benchCmd is `molt bench`.
@@ -29,11 +30,11 @@ peer runs: the same shapes and numbers of tokens, eager PyTorch with fused atten
 }
 
 func (c *benchCmd) Run(ctx context.Context, a *app) error {
-	cfg := run.BenchConfig{Name: c.Name, Shape: c.Shape, Threads: c.Threads, Rounds: c.Rounds, Peer: c.Peer}
+	cfg := bench.Config{Name: c.Name, Shape: c.Shape, Threads: c.Threads, Rounds: c.Rounds, Peer: c.Peer}
 	if c.Rounds == 0 {
-		return &run.Problem{Code: run.CodeSetting, What: "--rounds is 0", Fix: "give it 1 to 1000"}
+		return &problem.Problem{Code: problem.Setting, What: "--rounds is 0", Fix: "give it 1 to 1000"}
 	}
-	result, err := run.Bench(ctx, cfg, func(what string) { fmt.Fprintf(a.stderr, "measuring %s\n", what) })
+	result, err := bench.Run(ctx, cfg, func(what string) { fmt.Fprintf(a.stderr, "measuring %s\n", what) })
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"molt/run"
+	"molt/run/recipe"
 
 	"github.com/alecthomas/kong"
 )
@@ -66,14 +66,14 @@ func flagNames(n *kong.Node) []string {
 
 // settingFlags lists the dotted flags that a command takes.
 func settingFlags(command string) []string {
-	var settings []*run.Setting
+	var settings []*recipe.Setting
 	switch command {
 	case "rl", "eval":
-		cfg := run.Defaults()
-		settings = run.Settings(&cfg)
+		cfg := recipe.Defaults()
+		settings = recipe.Settings(&cfg)
 	case "sft":
-		cfg := run.SFTDefaults()
-		settings = run.Settings(&cfg)
+		cfg := recipe.SFTDefaults()
+		settings = recipe.Settings(&cfg)
 	}
 	var names []string
 	for _, s := range settings {

@@ -14,6 +14,7 @@ import (
 
 	"molt/metrics"
 	"molt/run"
+	"molt/run/recipe"
 
 	"golang.org/x/term"
 )
@@ -79,14 +80,14 @@ func (a *app) typed(command string) string {
 }
 
 // printPlan shows every setting with its source, then what the run would do.
-func (a *app) printPlan(plan *run.Plan, settings []*run.Setting, asJSON bool) error {
+func (a *app) printPlan(plan *run.Plan, settings []*recipe.Setting, asJSON bool) error {
 	if asJSON {
 		return a.dataJSON(struct {
 			Settings map[string]sourced `json:"settings"`
 			Plan     *run.Plan          `json:"plan"`
 		}{sources(settings), plan})
 	}
-	return a.data(run.WriteRecipe(settings) + "\n" + plan.String())
+	return a.data(recipe.Write(settings) + "\n" + plan.String())
 }
 
 type sourced struct {
@@ -94,7 +95,7 @@ type sourced struct {
 	Source string `json:"source"`
 }
 
-func sources(settings []*run.Setting) map[string]sourced {
+func sources(settings []*recipe.Setting) map[string]sourced {
 	m := map[string]sourced{}
 	for _, s := range settings {
 		m[s.Name] = sourced{s.Text(), s.Source}

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 
 	"molt/metrics"
-	"molt/run"
+	"molt/run/problem"
 )
 
 // data writes finished text.
 func (a *app) data(text string) error {
 	if _, err := fmt.Fprint(a.stdout, text); err != nil {
-		return &run.Problem{Code: run.CodeResource, What: "cannot write to standard output", Why: err.Error(), Fix: "check where it goes", Err: err}
+		return &problem.Problem{Code: problem.Resource, What: "cannot write to standard output", Why: err.Error(), Fix: "check where it goes", Err: err}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"molt/run"
+	"molt/run/recipe"
 )
 
 // evalCmd is `molt eval`.
@@ -21,9 +22,9 @@ func (*evalCmd) Help() string {
 }
 
 func (c *evalCmd) Run(ctx context.Context, a *app) error {
-	cfg := run.Defaults()
-	settings := run.Settings(&cfg)
-	if err := errors.Join(a.resolve(settings, c.Recipe), run.CheckEval(settings)); err != nil {
+	cfg := recipe.Defaults()
+	settings := recipe.Settings(&cfg)
+	if err := errors.Join(a.resolve(settings, c.Recipe), recipe.CheckEval(settings)); err != nil {
 		return err
 	}
 	if c.DryRun {

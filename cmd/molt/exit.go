@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"molt/run"
+	"molt/run/problem"
 )
 
 // The exit codes (molt help exit-codes).
@@ -50,7 +50,7 @@ func flatten(err error) []error {
 }
 
 func (a *app) show(err error) {
-	var p *run.Problem
+	var p *problem.Problem
 	if !errors.As(err, &p) {
 		fmt.Fprintf(a.stderr, "error: %s\n", legible(err.Error()))
 		return
@@ -68,14 +68,14 @@ func (a *app) show(err error) {
 }
 
 // problemText is the sentence without the fix, which has its own line.
-func problemText(p *run.Problem) string {
+func problemText(p *problem.Problem) string {
 	q := *p
 	q.Fix = ""
 	return q.Error()
 }
 
 func exitFor(err error) int {
-	var p *run.Problem
+	var p *problem.Problem
 	if !errors.As(err, &p) {
 		return exitFailed
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"molt/run"
+	"molt/run/generate"
+	"molt/run/problem"
 )
 
 // generateCmd is `molt generate`. Without --prompt it talks at a terminal, and answers line by line anywhere else.
@@ -41,15 +42,15 @@ Control characters in replies are spelled (\x1b); --json keeps every one.`
 }
 
 func (c *generateCmd) Run(ctx context.Context, a *app) error {
-	cfg := run.GenerateDefaults()
+	cfg := generate.Defaults()
 	cfg.Model, cfg.System, cfg.Raw, cfg.Agent, cfg.Threads, cfg.Stop = c.Model, c.System, c.Raw, c.Agent, c.Threads, c.Stop
 	cfg.MaxTokens, cfg.Temperature, cfg.TopP, cfg.TopK, cfg.MinP = c.MaxTokens, c.Temperature, c.TopP, c.TopK, c.MinP
 	cfg.Seed, cfg.Samples = c.Seed, c.N
 	talking := c.Prompt == nil && !c.JSON && readsTerminal(a.stdin)
 	if talking && c.N > 1 {
-		return &run.Problem{Code: run.CodeCombined, What: "--n has no effect in a conversation", Fix: "give a --prompt, or leave it out"}
+		return &problem.Problem{Code: problem.Combined, What: "--n has no effect in a conversation", Fix: "give a --prompt, or leave it out"}
 	}
-	s, err := run.OpenSpeaker(cfg)
+	s, err := generate.Open(cfg)
 	if err != nil {
 		return err
 	}
@@ -71,15 +72,15 @@ func (c *generateCmd) Run(ctx context.Context, a *app) error {
 type batch struct {
 	*app
 	command *generateCmd
-	speaker *run.Speaker
+	speaker *generate.Speaker
 	replies int
 	cut     map[string]int // replies that did not end by themselves, by finish
 }
 
 // answer is everything that was said to one prompt.
 type answer struct {
-	said     []run.Said
-	episodes []run.Episode
+	said     []generate.Said
+	episodes []generate.Episode
 	err      error
 }
 
@@ -143,7 +144,7 @@ func interrupted(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return &run.Problem{Code: run.CodeInterrupted, What: "interrupted before the last reply", Fix: "the same command with the same seed gives the same replies again"}
+	return &problem.Problem{Code: problem.Interrupted, What: "interrupted before the last reply", Fix: "the same command with the same seed gives the same replies again"}
 }
 
 // ask starts a goroutine for each prompt; what it has to say comes through its channel, which has room for it. Nobody waits
@@ -201,16 +202,16 @@ func (b *batch) reply(ctx context.Context, ordinal int64, prompt string) answer 
 
 func (b *batch) sample(ctx context.Context, ordinal int64, sample int, prompt string) answer {
 	if b.command.Agent != "" {
-		e, err := b.speaker.Play(ctx, ordinal, sample, prompt, run.Watcher{})
-		return answer{episodes: []run.Episode{e}, err: err}
+		e, err := b.speaker.Play(ctx, ordinal, sample, prompt, generate.Watcher{})
+		return answer{episodes: []generate.Episode{e}, err: err}
 	}
 	said, err := b.speaker.Reply(ctx, ordinal, sample, prompt, nil)
-	return answer{said: []run.Said{said}, err: err}
+	return answer{said: []generate.Said{said}, err: err}
 }
 
 // placed says which prompt a problem is about.
 func (b *batch) placed(err error, ordinal int64) error {
-	p, ok := err.(*run.Problem)
+	p, ok := err.(*problem.Problem)
 	if !ok || p.Where != "" {
 		return err
 	}
@@ -226,7 +227,7 @@ func (b *batch) print(one answer) error {
 	if one.err != nil {
 		return one.err
 	}
-	if slices.ContainsFunc(one.said, func(s run.Said) bool { return s.Finish == "abort" }) {
+	if slices.ContainsFunc(one.said, func(s generate.Said) bool { return s.Finish == "abort" }) {
 		return nil // interrupted: half a reply is none
 	}
 	for _, s := range one.said {
@@ -253,7 +254,7 @@ func (b *batch) show(v any, text func() string) error {
 }
 
 // transcript is an episode as text: what the model said, what the tools answered, what it earned.
-func transcript(e run.Episode) string {
+func transcript(e generate.Episode) string {
 	var b strings.Builder
 	for _, m := range e.Messages[min(1, len(e.Messages)):] {
 		switch m.Role {

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"molt/run"
+	"molt/run/generate"
+	"molt/run/problem"
 
 	"golang.org/x/term"
 )
@@ -23,8 +24,8 @@ import (
 type talk struct {
 	*app
 	command    *generateCmd
-	speaker    *run.Speaker
-	chat       *run.Conversation
+	speaker    *generate.Speaker
+	chat       *generate.Conversation
 	ordinal    int64 // of the conversation, or of the prompt where there is none
 	interrupts chan os.Signal
 }
@@ -132,7 +133,7 @@ func (t *talk) reply(ctx context.Context, text string) error {
 	return nil
 }
 
-func (t *talk) say(ctx context.Context, text string, show func(string)) (run.Said, error) {
+func (t *talk) say(ctx context.Context, text string, show func(string)) (generate.Said, error) {
 	if t.chat != nil {
 		return t.chat.Say(ctx, text, show)
 	}
@@ -143,7 +144,7 @@ func (t *talk) say(ctx context.Context, text string, show func(string)) (run.Sai
 // play asks the environment's question; every question is an episode of its own.
 func (t *talk) play(ctx context.Context, text string, show func(string)) error {
 	t.ordinal++
-	e, err := t.speaker.Play(ctx, t.ordinal, 0, text, run.Watcher{
+	e, err := t.speaker.Play(ctx, t.ordinal, 0, text, generate.Watcher{
 		Show: show,
 		Tool: func(text string) { fmt.Fprintf(t.stdout, "\n  [tool] %s\n", legible(text)) },
 	})
@@ -162,12 +163,12 @@ func (t *talk) play(ctx context.Context, text string, show func(string)) error {
 
 // mild shows a problem that ends no conversation.
 func (t *talk) mild(err error) error {
-	var p *run.Problem
+	var p *problem.Problem
 	switch {
-	case errors.Is(err, run.ErrFull):
+	case errors.Is(err, generate.ErrFull):
 		fmt.Fprintf(t.stderr, "%s; /reset begins anew\n", legible(err.Error()))
 		return nil
-	case errors.As(err, &p) && p.Code == run.CodeData:
+	case errors.As(err, &p) && p.Code == problem.Data:
 		fmt.Fprintf(t.stderr, "%s\n", legible(p.Error()))
 		return nil
 	}
@@ -194,14 +195,14 @@ func readLines(ctx context.Context, r io.Reader) iter.Seq[line] {
 			n++
 			l := line{number: n, text: strings.TrimSuffix(lines.Text(), "\r")}
 			if !utf8.ValidString(l.text) {
-				l.err = &run.Problem{Code: run.CodeData, Where: fmt.Sprintf("standard input:%d", n), What: "not UTF-8", Fix: "convert it"}
+				l.err = &problem.Problem{Code: problem.Data, Where: fmt.Sprintf("standard input:%d", n), What: "not UTF-8", Fix: "convert it"}
 			}
 			if !yield(l) {
 				return
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(line{number: n + 1, err: &run.Problem{Code: run.CodeData, Where: fmt.Sprintf("standard input:%d", n+1), What: "cannot read it", Why: err.Error(), Fix: "give one prompt on each line", Err: err}})
+			yield(line{number: n + 1, err: &problem.Problem{Code: problem.Data, Where: fmt.Sprintf("standard input:%d", n+1), What: "cannot read it", Why: err.Error(), Fix: "give one prompt on each line", Err: err}})
 		}
 	}
 }

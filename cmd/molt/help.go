@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"molt/run"
+	"molt/internal/spell"
+	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 // helpCmd is `molt help TOPIC`.
@@ -17,11 +19,11 @@ func (c *helpCmd) Run(a *app) error {
 	case "":
 		fmt.Fprint(a.stdout, menu, "\nTopics: molt help settings | settings.sft | exit-codes | environment | formats\n")
 	case "settings":
-		cfg := run.Defaults()
-		printSettings(a, "Settings of molt rl", run.Settings(&cfg))
+		cfg := recipe.Defaults()
+		printSettings(a, "Settings of molt rl", recipe.Settings(&cfg))
 	case "settings.sft":
-		cfg := run.SFTDefaults()
-		printSettings(a, "Settings of molt sft", run.Settings(&cfg))
+		cfg := recipe.SFTDefaults()
+		printSettings(a, "Settings of molt sft", recipe.Settings(&cfg))
 	case "exit-codes":
 		fmt.Fprint(a.stdout, exitCodes)
 	case "environment":
@@ -31,15 +33,15 @@ func (c *helpCmd) Run(a *app) error {
 	default:
 		topics := []string{"settings", "settings.sft", "exit-codes", "environment", "formats"}
 		what := fmt.Sprintf("no topic %q", c.Topic)
-		if near := run.Nearest(c.Topic, topics); near != "" {
+		if near := spell.Nearest(c.Topic, topics); near != "" {
 			what += "; did you mean " + near + "?"
 		}
-		return &run.Problem{Code: run.CodeUsage, What: what, Fix: "choose one of " + strings.Join(topics, ", ")}
+		return &problem.Problem{Code: problem.Usage, What: what, Fix: "choose one of " + strings.Join(topics, ", ")}
 	}
 	return nil
 }
 
-func printSettings(a *app, title string, settings []*run.Setting) {
+func printSettings(a *app, title string, settings []*recipe.Setting) {
 	fmt.Fprintf(a.stdout, "%s. Flags: --NAME VALUE; recipes: the same names, nested. `-` and `_` are equal in flags.\n", title)
 	section := ""
 	for _, s := range settings {
@@ -51,7 +53,7 @@ func printSettings(a *app, title string, settings []*run.Setting) {
 	}
 }
 
-func describe(s *run.Setting) string {
+func describe(s *recipe.Setting) string {
 	text := s.Help
 	var facts []string
 	if v := s.Text(); v != "" {

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"syscall"
 
-	"molt/run"
+	"molt/internal/spell"
+	"molt/run/problem"
 
 	"github.com/alecthomas/kong"
 )
@@ -52,7 +53,7 @@ func execute(line []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(stderr)
 	defer stop()
 	args := line[1:]
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, program: run.Quoted(line[0]), line: pasteable(line)}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, program: spell.Quoted(line[0]), line: pasteable(line)}
 	if len(args) == 0 {
 		fmt.Fprint(stdout, menu)
 		return exitOK
@@ -98,7 +99,7 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 func pasteable(line []string) string {
 	words := make([]string, len(line))
 	for i, word := range line {
-		words[i] = run.Quoted(word)
+		words[i] = spell.Quoted(word)
 	}
 	return strings.Join(words, " ")
 }
@@ -108,7 +109,7 @@ type exitCode int
 
 // usage is a mistake on the command line.
 func usage(what string) error {
-	return &run.Problem{Code: run.CodeUsage, What: strings.ReplaceAll(what, "\n", " "), Fix: "`molt --help` lists the commands, `molt COMMAND --help` its flags"}
+	return &problem.Problem{Code: problem.Usage, What: strings.ReplaceAll(what, "\n", " "), Fix: "`molt --help` lists the commands, `molt COMMAND --help` its flags"}
 }
 
 // interruptible ends the context at the first Ctrl-C and the program at the second.

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"molt/run"
+	"molt/run/models"
+	"molt/run/problem"
 )
 
 // modelCmd is `molt model`.
@@ -54,16 +55,16 @@ func (c *modelInitCmd) Run(a *app) error {
 		return err
 	}
 	if c.DryRun {
-		plan, err := run.PlanInit(cfg)
+		plan, err := models.PlanInit(cfg)
 		if err != nil || c.JSON {
 			return firstError(err, func() error { return a.dataJSON(plan) })
 		}
 		return a.data(legible(plan.String()))
 	}
-	if err := run.InitModel(cfg); err != nil {
+	if err := models.Init(cfg); err != nil {
 		return err
 	}
-	info, err := run.Info(c.Out)
+	info, err := models.Describe(c.Out)
 	if err != nil {
 		return err
 	}
@@ -84,9 +85,9 @@ func (c *modelInitCmd) Run(a *app) error {
 // defaultVocab is the vocabulary of a trained tokenizer.
 const defaultVocab = 4096
 
-func (c *modelInitCmd) config() (run.InitConfig, error) {
-	cfg := run.InitConfig{Out: c.Out, Seed: c.Seed, Plain: c.Plain, EOS: c.EOS, VocabSize: defaultVocab, Visible: c.Visible}
-	cfg.Shape = run.TinyShape()
+func (c *modelInitCmd) config() (models.InitConfig, error) {
+	cfg := models.InitConfig{Out: c.Out, Seed: c.Seed, Plain: c.Plain, EOS: c.EOS, VocabSize: defaultVocab, Visible: c.Visible}
+	cfg.Shape = models.TinyShape()
 	s := &cfg.Shape
 	s.Architecture = map[string]string{"qwen3": "Qwen3ForCausalLM", "llama": "LlamaForCausalLM"}[c.Architecture]
 	s.HiddenSize, s.NumHiddenLayers, s.NumAttentionHeads = c.HiddenSize, c.Layers, c.Heads
@@ -98,14 +99,14 @@ func (c *modelInitCmd) config() (run.InitConfig, error) {
 		cfg.VocabSize = *c.VocabSize
 	}
 	if c.Tokenizer == "" && c.TrainTokenizer == "" {
-		return cfg, &run.Problem{Code: run.CodeUsage, What: "a model needs a tokenizer", Fix: "give --train-tokenizer FILE with texts like those it will see, or --tokenizer FILE.json"}
+		return cfg, &problem.Problem{Code: problem.Usage, What: "a model needs a tokenizer", Fix: "give --train-tokenizer FILE with texts like those it will see, or --tokenizer FILE.json"}
 	}
 	if c.Tokenizer == "" {
-		texts, err := run.ReadTexts(c.TrainTokenizer)
+		texts, err := models.ReadTexts(c.TrainTokenizer)
 		cfg.Texts = texts
 		return cfg, err
 	}
-	data, err := run.ReadTokenizer(c.Tokenizer)
+	data, err := models.ReadTokenizer(c.Tokenizer)
 	cfg.Tokenizer = data
 	return cfg, errors.Join(err, c.ineffective(c.VocabSize != nil, "--vocab-size"), c.ineffective(len(c.Visible) > 0, "--visible"))
 }
@@ -115,7 +116,7 @@ func (c *modelInitCmd) ineffective(given bool, flag string) error {
 	if !given {
 		return nil
 	}
-	return &run.Problem{Code: run.CodeCombined, What: flag + " has no effect with --tokenizer", Fix: "leave it out, or train a tokenizer with --train-tokenizer"}
+	return &problem.Problem{Code: problem.Combined, What: flag + " has no effect with --tokenizer", Fix: "leave it out, or train a tokenizer with --train-tokenizer"}
 }
 
 func or(given, otherwise int) int {
@@ -132,7 +133,7 @@ type modelInfoCmd struct {
 }
 
 func (c *modelInfoCmd) Run(a *app) error {
-	info, err := run.Info(c.Model)
+	info, err := models.Describe(c.Model)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"molt/internal/spell"
 	"molt/run"
 )
 
@@ -48,11 +49,11 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	model := run.Quoted(result.Checkpoint)
+	model := spell.Quoted(result.Checkpoint)
 	a.next(
 		next{"chat with it", "molt generate " + model + " --agent shop"},
 		next{"train on your own file", "molt sft --model.model_name_or_path " + model + " --data.dataset FILE.jsonl --ckpt.path runs/mine"},
-		next{"look at a rollout", "molt show " + run.Quoted(result.Run) + " --rollout best"},
+		next{"look at a rollout", "molt show " + spell.Quoted(result.Run) + " --rollout best"},
 	)
 	if c.JSON {
 		return a.dataJSON(result)

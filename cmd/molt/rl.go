@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 
+	"molt/internal/spell"
 	"molt/run"
+	"molt/run/recipe"
 )
 
 // rlCmd is `molt rl`.
@@ -21,8 +23,8 @@ func (*rlCmd) Help() string {
 }
 
 func (c *rlCmd) Run(ctx context.Context, a *app) error {
-	cfg := run.Defaults()
-	settings := run.Settings(&cfg)
+	cfg := recipe.Defaults()
+	settings := recipe.Settings(&cfg)
 	if err := a.resolve(settings, c.Recipe); err != nil {
 		return err
 	}
@@ -48,8 +50,8 @@ func (c *rlCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.next(
-		next{"look at the run", "molt show " + run.Quoted(result.Run)},
-		next{"talk to the model", "molt generate " + run.Quoted(result.Checkpoint)},
+		next{"look at the run", "molt show " + spell.Quoted(result.Run)},
+		next{"talk to the model", "molt generate " + spell.Quoted(result.Checkpoint)},
 		next{"open the report", result.Report},
 	)
 	return nil

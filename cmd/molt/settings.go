@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"molt/run"
+	"molt/internal/spell"
+	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 // assignment is one dotted flag. A switch may come without a value.
@@ -67,21 +69,21 @@ func boolSettings() []string {
 }
 
 func takesPair(name string) bool {
-	return slices.ContainsFunc(allSettings(), func(s *run.Setting) bool {
+	return slices.ContainsFunc(allSettings(), func(s *recipe.Setting) bool {
 		return s.Len == 2 && (s.Name == name || slices.Contains(s.Aliases, name))
 	})
 }
 
-func allSettings() []*run.Setting {
-	rl, sft := run.Defaults(), run.SFTDefaults()
-	return append(run.Settings(&rl), run.Settings(&sft)...)
+func allSettings() []*recipe.Setting {
+	rl, sft := recipe.Defaults(), recipe.SFTDefaults()
+	return append(recipe.Settings(&rl), recipe.Settings(&sft)...)
 }
 
 // resolve applies recipe files, then the command line's dotted flags, to the settings. All problems are reported at once.
-func (a *app) resolve(settings []*run.Setting, recipes []string) error {
+func (a *app) resolve(settings []*recipe.Setting, recipes []string) error {
 	var problems []error
 	for _, path := range recipes {
-		problems = append(problems, run.ReadRecipe(path, settings))
+		problems = append(problems, recipe.Read(path, settings))
 	}
 	for _, s := range a.settings {
 		problems = append(problems, assign(settings, s))
@@ -89,26 +91,26 @@ func (a *app) resolve(settings []*run.Setting, recipes []string) error {
 	return errors.Join(problems...)
 }
 
-func assign(settings []*run.Setting, a assignment) error {
-	s := run.Find(settings, a.name)
+func assign(settings []*recipe.Setting, a assignment) error {
+	s := recipe.Find(settings, a.name)
 	if s == nil {
 		what := fmt.Sprintf("unknown flag --%s", a.name)
-		if why := run.NotHere(a.name); why != "" {
-			return &run.Problem{Code: run.CodeUsage, What: what, Why: why, Fix: "leave it out"}
+		if why := recipe.NotHere(a.name); why != "" {
+			return &problem.Problem{Code: problem.Usage, What: what, Why: why, Fix: "leave it out"}
 		}
-		if near := run.Nearest(a.name, run.SettingNames(settings)); near != "" {
+		if near := spell.Nearest(a.name, recipe.Names(settings)); near != "" {
 			what += fmt.Sprintf("; did you mean --%s?", near)
 		}
-		return &run.Problem{Code: run.CodeUsage, What: what, Fix: "`molt help settings` lists every setting"}
+		return &problem.Problem{Code: problem.Usage, What: what, Fix: "`molt help settings` lists every setting"}
 	}
 	if !a.hasValue {
 		if !s.IsBool() {
-			return &run.Problem{Code: run.CodeSetting, What: "--" + a.name + " wants a value", Fix: s.Help}
+			return &problem.Problem{Code: problem.Setting, What: "--" + a.name + " wants a value", Fix: s.Help}
 		}
 		a.value = "true"
 	}
 	if err := s.Set(a.value, "flag"); err != nil {
-		return &run.Problem{Code: run.CodeSetting, What: "--" + a.name + " " + err.Error(), Fix: s.Help}
+		return &problem.Problem{Code: problem.Setting, What: "--" + a.name + " " + err.Error(), Fix: s.Help}
 	}
 	return nil
 }

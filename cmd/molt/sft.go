@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 
+	"molt/internal/spell"
 	"molt/run"
+	"molt/run/recipe"
 )
 
 // sftCmd is `molt sft`.
@@ -21,8 +23,8 @@ func (*sftCmd) Help() string {
 }
 
 func (c *sftCmd) Run(ctx context.Context, a *app) error {
-	cfg := run.SFTDefaults()
-	settings := run.Settings(&cfg)
+	cfg := recipe.SFTDefaults()
+	settings := recipe.Settings(&cfg)
 	if err := a.resolve(settings, c.Recipe); err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (c *sftCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.next(
-		next{"talk to the model", "molt generate " + run.Quoted(result.Checkpoint)},
+		next{"talk to the model", "molt generate " + spell.Quoted(result.Checkpoint)},
 		next{"open the report", result.Report},
 	)
 	return nil

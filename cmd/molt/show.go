@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"molt/metrics"
-	"molt/run"
+	"molt/run/look"
+	"molt/run/problem"
 )
 
 // showCmd is `molt show`.
@@ -32,9 +33,9 @@ func (*showCmd) Help() string {
 
 func (c *showCmd) Run(a *app) error {
 	if c.Rollout == "" && (c.Tokens || c.Token != nil) {
-		return &run.Problem{Code: run.CodeUsage, What: "--token and --tokens have no effect without --rollout", Fix: "add --rollout best, worst or STEP/GROUP/SAMPLE"}
+		return &problem.Problem{Code: problem.Usage, What: "--token and --tokens have no effect without --rollout", Fix: "add --rollout best, worst or STEP/GROUP/SAMPLE"}
 	}
-	l, err := run.LookAt(c.Folder)
+	l, err := look.At(c.Folder)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (c *showCmd) Run(a *app) error {
 // newestShown bounds the list below the summary.
 const newestShown = 15
 
-func (c *showCmd) summary(a *app, l *run.Look) error {
+func (c *showCmd) summary(a *app, l *look.Run) error {
 	if c.JSON {
 		return a.dataJSON(l.Outline())
 	}
@@ -84,7 +85,7 @@ func (c *showCmd) summary(a *app, l *run.Look) error {
 	return nil
 }
 
-func (c *showCmd) list(a *app, l *run.Look) error {
+func (c *showCmd) list(a *app, l *look.Run) error {
 	if !c.JSON {
 		return a.data(metrics.RolloutTable(l.Rollouts, a.width()))
 	}
@@ -96,14 +97,14 @@ func (c *showCmd) list(a *app, l *run.Look) error {
 	return nil
 }
 
-func (c *showCmd) rollout(a *app, l *run.Look) error {
+func (c *showCmd) rollout(a *app, l *look.Run) error {
 	r, err := l.Rollout(c.Rollout)
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.Token != nil:
-		facts, err := run.Token(r, *c.Token)
+		facts, err := look.Token(r, *c.Token)
 		if err != nil || c.JSON {
 			return firstError(err, func() error { return a.dataJSON(facts) })
 		}
@@ -119,7 +120,7 @@ func (c *showCmd) rollout(a *app, l *run.Look) error {
 // tableWidth is what a token table needs: narrower, its numbers would be cut off.
 const tableWidth = 120
 
-func (c *showCmd) group(a *app, l *run.Look) error {
+func (c *showCmd) group(a *app, l *look.Run) error {
 	group, err := l.Group(c.Group)
 	if err != nil {
 		return err

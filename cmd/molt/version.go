@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"molt/run"
+	"molt/run/machine"
 )
 
 // versionCmd is `molt version`.
@@ -12,10 +12,10 @@ type versionCmd struct {
 }
 
 func (c *versionCmd) Run(a *app) error {
-	b := run.Build()
+	b := machine.Build()
 	if c.JSON {
 		return a.dataJSON(b)
 	}
-	fmt.Fprintf(a.stdout, "molt %s (%s, kernels %s)\n", b.Molt, b.Go, run.Kernels())
+	fmt.Fprintf(a.stdout, "molt %s (%s, kernels %s)\n", b.Molt, b.Go, machine.Kernels())
 	return nil
 }

@@ -78,10 +78,10 @@ func TestLinks(t *testing.T) {
 
 var code = regexp.MustCompile(`MOLT-[A-Z]\d{3}`)
 
-// TestErrorCodesAreDocumented: every code of run/problem.go has a section in docs/errors.md, and every alarm a row.
+// TestErrorCodesAreDocumented: every code of run/problem/problem.go has a section in docs/errors.md, and every alarm a row.
 func TestErrorCodesAreDocumented(t *testing.T) {
 	page := contents(t, "../../docs/errors.md")
-	for _, c := range code.FindAllString(contents(t, "../../run/problem.go"), -1) {
+	for _, c := range code.FindAllString(contents(t, "../../run/problem/problem.go"), -1) {
 		if !strings.Contains(page, "## "+c) {
 			t.Errorf("docs/errors.md has no section %s", c)
 		}

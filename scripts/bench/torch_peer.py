@@ -2,7 +2,7 @@
 
     python torch_peer.py THREADS
 
-A line of JSON on standard input asks for one run of a workload (run/bench_work.go), a line on standard output answers with
+A line of JSON on standard input asks for one run of a workload (run/bench/work.go), a line on standard output answers with
 its seconds, and with the figures of what it computed where both sides can compute the same. A workload is set up when it is
 first asked for, outside of the time that is reported.
 

@@ -1,0 +1,165 @@
+// A model as the user names it: a Hugging Face folder, opened and checked as a whole.
+
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"molt/chat"
+	"molt/engine"
+	"molt/engine/local"
+	"molt/numeric/model"
+	"molt/run/problem"
+	"molt/tokenizer"
+	"molt/weights"
+)
+
+// Model is an open model: weights, tokenizer, chat template.
+type Model struct {
+	Path     string
+	Config   weights.ModelConfig
+	EOS      []int32
+	Shape    model.Config
+	Weights  engine.Weights
+	Steps    int64 // optimizer steps that made the weights, where the folder says so
+	Tok      *tokenizer.Tokenizer
+	Renderer *chat.Renderer // nil when the model has no chat template: it completes text and holds no conversation
+
+	texts weights.Model // tokenizer and template files, copied through on export
+}
+
+// Open reads the folder at path, or says in one sentence why it is refused.
+func Open(path string) (*Model, error) {
+	if path == "" {
+		return nil, &problem.Problem{Code: problem.Setting, What: "no model", Fix: "name a Hugging Face model folder with --model.model_name_or_path"}
+	}
+	folder, err := weights.ReadFolder(path)
+	if err != nil {
+		return nil, &problem.Problem{Code: problem.Model, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+	}
+	defer folder.Close()
+	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
+	if folder.Manifest != nil {
+		m.Steps = folder.Manifest.Step
+	}
+	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate}
+	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
+		return nil, &problem.Problem{Code: problem.Model, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+	}
+	return m, m.readTexts(folder)
+}
+
+func (m *Model) readTexts(folder *weights.Folder) error {
+	if folder.Tokenizer == nil {
+		return &problem.Problem{Code: problem.Tokenizer, Where: filepath.Join(m.Path, "tokenizer.json"), What: "the model has no tokenizer", Fix: "add its tokenizer.json"}
+	}
+	tok, err := tokenizer.New(folder.Tokenizer)
+	if err != nil {
+		return &problem.Problem{Code: problem.Tokenizer, Where: filepath.Join(m.Path, "tokenizer.json"), What: err.Error(), Fix: "choose a model whose tokenizer is supported", Err: err}
+	}
+	m.Tok = tok
+	if folder.ChatTemplate == nil {
+		return nil
+	}
+	template, err := chat.NewJinja(string(folder.ChatTemplate), chat.JinjaOptions{BOS: token(tok, m.Config.BOS), EOS: m.eosText(tok)})
+	if err == nil {
+		m.Renderer, err = chat.NewRenderer(template, tok)
+	}
+	if err != nil {
+		return &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "mend chat_template.jinja, or choose another model", Err: err}
+	}
+	return nil
+}
+
+// NeedTemplate refuses a model that holds no conversation.
+func (m *Model) NeedTemplate() error {
+	if m.Renderer == nil {
+		return &problem.Problem{Code: problem.Template, Where: m.Path, What: "the model has no chat template", Fix: "add a chat_template.jinja to the folder"}
+	}
+	if _, ok := m.Renderer.EndOfTurn(); !ok {
+		return &problem.Problem{Code: problem.Template, Where: m.Path, What: "the chat template ends no turn with a control token, so a sampled turn has no end", Fix: "use a template that does, such as ChatML"}
+	}
+	return nil
+}
+
+// Identify adds to inputs everything of the model that a run depends on.
+func (m *Model) Identify(inputs map[string]string) {
+	inputs["model"] = m.Weights.Fingerprint
+	inputs["model's config.json"] = fingerprint(fmt.Appendf(nil, "%+v", m.Shape), fmt.Append(nil, m.EOS))
+	inputs["model's tokenizer.json"] = fingerprint(m.texts.Tokenizer)
+	inputs["model's chat template"] = fingerprint(m.texts.ChatTemplate)
+}
+
+func fingerprint(parts ...[]byte) string {
+	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
+	return hex.EncodeToString(sum[:8])
+}
+
+func token(tok *tokenizer.Tokenizer, id *int32) string {
+	if id == nil {
+		return ""
+	}
+	return tok.Token(*id)
+}
+
+func (m *Model) eosText(tok *tokenizer.Tokenizer) string {
+	if len(m.EOS) == 0 {
+		return ""
+	}
+	return tok.Token(m.EOS[0])
+}
+
+// Stops are the ids that end a turn.
+func (m *Model) Stops() []int32 {
+	stops := slices.Clone(m.EOS)
+	if m.Renderer == nil {
+		return stops
+	}
+	if end, ok := m.Renderer.EndOfTurn(); ok && !slices.Contains(stops, end) {
+		stops = append(stops, end)
+	}
+	return stops
+}
+
+// Export writes weights of this model's shape, with its tokenizer and template, as a Hugging Face folder.
+func (m *Model) Export(dir string, w engine.Weights) error {
+	out := m.texts
+	out.Step = int64(w.Version)
+	for _, t := range w.Tensors {
+		out.Tensors = append(out.Tensors, weights.Tensor(t))
+	}
+	if _, err := weights.WriteFolder(dir, out); err != nil {
+		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot write the model", Why: err.Error(), Fix: "make room or choose another folder; the same command resumes", Err: err}
+	}
+	return nil
+}
+
+// Engine sizes the engine for sequences of at most shape.MaxPositions tokens.
+func Engine(threads, running, cacheMiB, microTokens int, shape model.Config) local.Config {
+	c := local.Default()
+	c.Threads = threads
+	c.BatchTokens = max(microTokens, shape.MaxPositions)
+	if running > 0 {
+		c.Running = running
+		c.StepTokens = max(c.StepTokens, running)
+	}
+	if cacheMiB > 0 {
+		least := shape.MaxPositions/model.PageTokens + 2
+		c.Pages = max(int(int64(cacheMiB)<<20/model.KVBytes(shape, 1)), least)
+	}
+	return c
+}
+
+// Bounded lowers the longest sequence of a shape: the engine reserves memory for it.
+func Bounded(shape model.Config, maxLen int) (model.Config, error) {
+	if maxLen > shape.MaxPositions {
+		return shape, &problem.Problem{Code: problem.Setting, What: fmt.Sprintf("rollout.max_len is %d and the model sees at most %d tokens", maxLen, shape.MaxPositions), Fix: "lower rollout.max_len"}
+	}
+	shape.MaxPositions = maxLen
+	return shape, nil
+}

@@ -1,0 +1,83 @@
+// Settings that only some choices read. Where they were changed and nothing reads them the run is refused: it would not
+// mean what its configuration says. What algo knows itself is in algo.Rules.
+
+package recipe
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"molt/algo"
+	"molt/run/problem"
+)
+
+// readers lists them. A setting that ends with a dot is a section.
+var readers = []struct {
+	setting string
+	choice  string // that reads it
+	reads   func(*Config) bool
+}{
+	{"actor.eps_clip_low_high", "actor.loss_mode ppo or gspo", func(c *Config) bool { return rowOf(algo.Losses, c.Actor.LossMode).Clips }},
+	{"actor.cispo_ceiling", "actor.loss_mode cispo", func(c *Config) bool { return c.Actor.LossMode == "cispo" }},
+	{"actor.sapo_tau", "actor.loss_mode sapo", func(c *Config) bool { return c.Actor.LossMode == "sapo" }},
+	{"actor.freezing_steps", "algo.advantage.estimator gae", (*Config).Criticises},
+	{"critic.", "algo.advantage.estimator gae", (*Config).Criticises},
+	{"reward.length.max", "reward.length.shape overlong or cosine", func(c *Config) bool { return c.lengthIs("overlong", "cosine") }},
+	{"reward.length.buffer", "reward.length.shape overlong", func(c *Config) bool { return c.lengthIs("overlong") }},
+	{"reward.length.factor", "reward.length.shape overlong or linear", func(c *Config) bool { return c.lengthIs("overlong", "linear") }},
+	{"reward.length.solved", "reward.length.shape linear or cosine", func(c *Config) bool { return c.lengthIs("linear", "cosine") }},
+	{"reward.length.correct", "reward.length.shape cosine", func(c *Config) bool { return c.lengthIs("cosine") }},
+	{"reward.length.wrong", "reward.length.shape cosine", func(c *Config) bool { return c.lengthIs("cosine") }},
+	{"algo.advantage.is_correction_mode", "another algo.advantage.is_correction_level than off", (*Config).corrects},
+	{"algo.advantage.is_correction_threshold", "another algo.advantage.is_correction_level than off", (*Config).corrects},
+	{"algo.lag.max", "algo.lag.mask", func(c *Config) bool { return c.Algo.Lag.Mask }},
+	{"algo.kl.estimator", "algo.kl.init_coef above 0", (*Config).Compares},
+	{"algo.kl.use_loss", "algo.kl.init_coef above 0", (*Config).Compares},
+	{"algo.kl.horizon", "algo.kl.target above 0", func(c *Config) bool { return c.Algo.KL.Target > 0 }},
+	{"algo.dynamic_filtering_range", "algo.dynamic_filtering_enable", func(c *Config) bool { return c.Algo.Filter }},
+	{"train.num_episodes", "a run without train.steps", func(c *Config) bool { return c.Train.Steps == 0 }},
+	{"eval.n_samples_per_prompt", "eval.dataset", (*Config).evaluates},
+	{"eval.temperature", "eval.dataset", (*Config).evaluates},
+	{"eval.max_samples", "eval.dataset", (*Config).evaluates},
+	{"ckpt.best_metric_key", "eval.dataset", (*Config).evaluates},
+	{"data.prompt_probs", "a mix of several files", func(c *Config) bool { return len(c.Data.Prompts) != 1 }},
+	{"logger.keep_mib", "logger.keep_rollouts above 0", func(c *Config) bool { return c.Logger.KeepPerStep > 0 }},
+}
+
+// Unread refuses what was changed and is not read.
+func (c *Config) Unread(refuse func(setting, why, fix string)) {
+	builtIn := Defaults()
+	before := Settings(&builtIn)
+	for i, s := range Settings(c) {
+		if s.Text() == before[i].Text() {
+			continue
+		}
+		for _, r := range readers {
+			if of := strings.HasSuffix(r.setting, ".") && strings.HasPrefix(s.Name, r.setting); (of || s.Name == r.setting) && !r.reads(c) {
+				refuse(s.Name, "it has no effect: nothing but "+r.choice+" reads it", "choose that, or leave it out")
+			}
+		}
+	}
+}
+
+// readByEval are the settings that an evaluation reads; a name that ends with a dot is a section.
+var readByEval = []string{
+	"model.", "data.input_key", "data.label_key", "data.tools_key", "data.id_key", "agent.", "rollout.max_new_tokens", "rollout.max_len",
+	"rollout.top_p", "rollout.top_k", "rollout.min_p", "rollout.retries", "eval.dataset", "eval.n_samples_per_prompt", "eval.temperature",
+	"eval.max_samples", "train.seed", "engine.",
+}
+
+// CheckEval refuses flags that an evaluation does not read. A recipe may hold more: that of a run is a good one.
+func CheckEval(settings []*Setting) error {
+	var problems []error
+	for _, s := range settings {
+		read := slices.ContainsFunc(readByEval, func(name string) bool {
+			return s.Name == name || strings.HasSuffix(name, ".") && strings.HasPrefix(s.Name, name)
+		})
+		if s.Source == "flag" && !read {
+			problems = append(problems, &problem.Problem{Code: problem.Combined, Where: s.Name, What: "it has no effect: an evaluation does not read it", Fix: "leave it out"})
+		}
+	}
+	return errors.Join(problems...)
+}
