@@ -4,7 +4,7 @@
 //	truncated, out of turns, chat.ErrBudget                Truncated, with the reward so far
 //	an error that is chat.ErrInfrastructure                Infrastructure
 //	a reward or score that is not a number                 Grader
-//	any other error, a panic                               Harness
+//	any other error, a panic                               Harness, or what Failed said
 //	a deadline, of a call or of the context                Timeout
 //	the context was cancelled                              Cancelled
 //
@@ -30,6 +30,14 @@ type fault struct {
 }
 
 func (f fault) Unwrap() error { return f.error }
+
+// Failed is err as an end with an outcome that is not graded: for an environment or agent that knows better than Harness.
+func Failed(outcome traj.Outcome, err error) error {
+	if outcome.Graded() {
+		panic(fmt.Sprintf("agent: %s is not a failure", outcome))
+	}
+	return fault{outcome, err}
+}
 
 // outcomeOf types the end of a rollout.
 func outcomeOf(err error) traj.Outcome {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"molt/chat"
+	"molt/internal/child"
 )
 
 const (
@@ -59,7 +60,7 @@ func start(ctx context.Context, c *Config, folder string) (*process, error) {
 	p.command = exec.Command(interpreter, "-u", "-m", "molt.worker", c.File)
 	p.command.Env = append(os.Environ(), c.Environ...)
 	p.command.Env = append(p.command.Env, "PYTHONPATH="+join(folder, lookup(p.command.Env, "PYTHONPATH")), "PYTHONDONTWRITEBYTECODE=1")
-	p.command.SysProcAttr = ownGroup()
+	p.command.SysProcAttr = child.OwnGroup()
 	if err := p.run(c.Log); err != nil {
 		return nil, fmt.Errorf("python: starting %s: %w", interpreter, err)
 	}
@@ -262,7 +263,7 @@ func (p *process) end(grace time.Duration) {
 }
 
 // kill ends the process and all that it started.
-func (p *process) kill() { killGroup(p.command.Process.Pid) }
+func (p *process) kill() { child.KillGroup(p.command.Process.Pid) }
 
 func join(a, b string) string {
 	if b == "" {

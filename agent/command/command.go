@@ -1,0 +1,259 @@
+// One rollout: a folder, a program in it that knows the policy's address, its end.
+
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"molt/agent"
+	"molt/internal/child"
+	"molt/traj"
+)
+
+// Config says which program is the agent.
+type Config struct {
+	Command   string // the argument list, as Words splits it; placeholders are filled in afterwards
+	Stdin     bool   // the prompt is what the program reads; otherwise it reads nothing
+	Workspace string // a folder that is copied for each rollout; "" begins with an empty one
+	Files     []File // written into the rollout's home
+	Environ   []string
+	Inherit   []string // names of variables that are passed on besides the few that every program needs
+	Reward    Reward
+	Exit      map[int]traj.Outcome // what exit codes mean; 0 is completed, one that is not here is harness
+	Limits    child.Limits
+	Output    int       // bytes of the program's output that are kept for the reward; more than 0
+	Log       io.Writer // what the programs print, written by many goroutines; nil drops it
+	Keep      bool      // leave the folders behind, for looking
+}
+
+// File is written before the program starts. Its text may have placeholders.
+type File struct {
+	Path string // below the home folder
+	Text string
+}
+
+// Defaults need a Command and a Reward.
+func Defaults() Config {
+	return Config{Output: 1 << 20, Exit: map[int]traj.Outcome{0: traj.Completed, tempfail: traj.Infrastructure}}
+}
+
+// tempfail is EX_TEMPFAIL of sysexits.h: try again later.
+const tempfail = 75
+
+// Validate reports everything that is wrong.
+func (c *Config) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("command: "+format, args...)) }
+	words, err := Words(c.Command)
+	switch {
+	case err != nil:
+		bad("Command: %w", err)
+	case len(words) == 0:
+		bad("Command is empty; want a program and its arguments")
+	}
+	for _, w := range words {
+		if _, err := fill(w, placeholders(nil)); err != nil {
+			bad("Command: %w", err)
+		}
+	}
+	if c.Output < 1 {
+		bad("Output is %d; want 1 or more bytes", c.Output)
+	}
+	if c.Workspace != "" {
+		if info, err := os.Stat(c.Workspace); err != nil || !info.IsDir() {
+			bad("Workspace %q is not a folder", c.Workspace)
+		}
+	}
+	for _, code := range sortedKeys(c.Exit) {
+		if !slices.Contains(traj.Outcomes, c.Exit[code]) {
+			bad("Exit %d means %q; want one of %v", code, c.Exit[code], traj.Outcomes)
+		}
+	}
+	for _, f := range c.Files {
+		if !filepath.IsLocal(f.Path) {
+			bad("File %q does not lie below the home folder", f.Path)
+		}
+	}
+	return errors.Join(append(errs, c.Reward.validate())...)
+}
+
+// New makes the agent of one rollout after another. The configuration must be valid.
+func New(config Config) func() agent.ChatAgent {
+	words, _ := Words(config.Command)
+	return func() agent.ChatAgent { return &rollout{config: config, words: words} }
+}
+
+type rollout struct {
+	config Config
+	words  []string
+	folder string            // holds all of it
+	values map[string]string // of the placeholders
+	output child.Tail        // the end of what the program printed
+	code   int               // its exit code
+
+	complaints child.Tail // the end of what it, or the grader, printed as errors
+}
+
+// Run implements agent.ChatAgent.
+func (r *rollout) Run(ctx context.Context, c agent.ChatContext) (result agent.Result, err error) {
+	if err := r.prepare(c); err != nil {
+		return result, agent.Failed(traj.Infrastructure, err)
+	}
+	defer func() {
+		if !r.config.Keep {
+			err = errors.Join(err, os.RemoveAll(r.folder))
+		}
+	}()
+	r.output.Keep, r.complaints.Keep = r.config.Output, 4<<10
+	if r.code, err = r.execute(ctx, r.words, r.environ(c), &r.output); err != nil {
+		return result, err
+	}
+	outcome, known := r.config.Exit[r.code]
+	switch {
+	case !known:
+		return result, fmt.Errorf("exit code %d%s", r.code, r.said())
+	case !outcome.Graded():
+		return result, agent.Failed(outcome, fmt.Errorf("exit code %d%s", r.code, r.said()))
+	}
+	result, err = r.reward(ctx, c)
+	result.Truncated = result.Truncated || outcome == traj.Truncated
+	return result, err
+}
+
+// prepare makes the folders: home, work (a copy of the workspace), and task with what the program may read.
+func (r *rollout) prepare(c agent.ChatContext) (err error) {
+	if r.folder, err = os.MkdirTemp("", "molt-agent-"); err != nil {
+		return err
+	}
+	r.values = placeholders(func(name string) string { return filepath.Join(r.folder, name) })
+	r.values["prompt"] = lastUser(c.Task.Messages)
+	r.values["base_url"], r.values["session_url"] = c.Address.OpenAI(), c.Address.URL
+	r.values["api_key"], r.values["model"], r.values["session"] = c.Address.Key, c.Address.Model, c.Address.Session
+	r.values["max_length"] = fmt.Sprint(c.MaxLength)
+	for _, name := range []string{"home", "work", "task"} {
+		if err := os.Mkdir(filepath.Join(r.folder, name), 0o700); err != nil {
+			return err
+		}
+	}
+	if r.config.Workspace != "" {
+		if err := copyFolder(r.values["workspace"], r.config.Workspace); err != nil {
+			return err
+		}
+	}
+	shown, err := json.Marshal(map[string]any{"id": c.Task.ID, "source": c.Task.Source, "messages": c.Task.Messages, "tools": specs(c.Task.Tools)})
+	if err != nil {
+		return err
+	}
+	for path, text := range map[string]string{r.values["prompt_file"]: r.values["prompt"], r.values["task_file"]: string(shown)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return r.writeFiles()
+}
+
+func (r *rollout) writeFiles() error {
+	for _, f := range r.config.Files {
+		path := filepath.Join(r.values["home"], f.Path)
+		text, err := fill(f.Text, r.values)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passed are the variables of this process that every program gets. Keys and tokens of other services are not among them.
+var passed = []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SHELL", "USER", "LOGNAME", "VIRTUAL_ENV", "NODE_PATH",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"}
+
+// environ is the program's environment.
+func (r *rollout) environ(c agent.ChatContext) []string {
+	var environ []string
+	for _, name := range slices.Concat(passed, r.config.Inherit) {
+		if value, ok := os.LookupEnv(name); ok {
+			environ = append(environ, name+"="+value)
+		}
+	}
+	a := c.Address
+	environ = append(environ, "TERM=dumb", "HOME="+r.values["home"], "XDG_CONFIG_HOME="+filepath.Join(r.values["home"], ".config"),
+		"OPENAI_BASE_URL="+a.OpenAI(), "OPENAI_API_BASE="+a.OpenAI(), "OPENAI_API_KEY="+a.Key, "OPENAI_MODEL="+a.Model,
+		"ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_API_KEY="+a.Key, "ANTHROPIC_MODEL="+a.Model,
+		"MOLT_SESSION="+a.Session, "MOLT_MODEL="+a.Model, "MOLT_PROMPT_FILE="+r.values["prompt_file"], "MOLT_TASK_FILE="+r.values["task_file"],
+		"MOLT_RESULT_FILE="+r.values["result_file"], "NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1")
+	for _, e := range r.config.Environ {
+		name, value, _ := strings.Cut(e, "=")
+		if filled, err := fill(value, r.values); err == nil {
+			value = filled
+		}
+		environ = append(environ, name+"="+value)
+	}
+	return environ
+}
+
+// execute runs one program in the workspace and says its exit code. Everything it started ends with it.
+func (r *rollout) execute(ctx context.Context, words, environ []string, output *child.Tail) (int, error) {
+	argv := make([]string, len(words))
+	for i, w := range words {
+		var err error
+		if argv[i], err = fill(w, r.values); err != nil {
+			return 0, err
+		}
+	}
+	argv = r.config.Limits.Wrap(argv)
+	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	command.Dir, command.Env, command.SysProcAttr = r.values["workspace"], environ, child.OwnGroup()
+	command.Cancel = func() error { return child.KillGroup(command.Process.Pid) }
+	command.WaitDelay = 2 * time.Second // for what left the group and still holds the pipes
+	if r.config.Stdin {
+		command.Stdin = strings.NewReader(r.values["prompt"])
+	}
+	log := io.Discard
+	if r.config.Log != nil {
+		log = r.config.Log
+	}
+	command.Stdout, command.Stderr = io.MultiWriter(output, log), io.MultiWriter(&r.complaints, log)
+	if err := command.Start(); err != nil {
+		return 0, err
+	}
+	child.EndGroup(command.Process.Pid)
+	err := command.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case command.ProcessState == nil:
+		return 0, err
+	case !command.ProcessState.Exited():
+		return 0, fmt.Errorf("%s%s", command.ProcessState, r.said())
+	}
+	return command.ProcessState.ExitCode(), nil
+}
+
+// said is what the program complained of last, for an error.
+func (r *rollout) said() string {
+	kept, _ := r.complaints.Bytes()
+	if len(kept) == 0 {
+		kept, _ = r.output.Bytes()
+	}
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD")), "\n")
+	if lines[0] == "" && len(lines) == 1 {
+		return ""
+	}
+	return "; it last said: " + strings.Join(lines[max(0, len(lines)-6):], " | ")
+}

@@ -1,0 +1,254 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"molt/agent"
+	"molt/chat"
+	"molt/internal/child"
+	"molt/traj"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestWords(t *testing.T) {
+	for _, test := range []struct {
+		line string
+		want []string
+	}{
+		{"", nil},
+		{"  node  agent.mjs\t{prompt_file}\n", []string{"node", "agent.mjs", "{prompt_file}"}},
+		{`sh -c 'echo "$1" \n' x`, []string{"sh", "-c", `echo "$1" \n`, "x"}},
+		{`a "b \" \\ \n 'c'" ''`, []string{"a", `b " \ \n 'c'`, ""}},
+		{`a\ b é"ü"x`, []string{"a b", "éüx"}},
+	} {
+		got, err := Words(test.line)
+		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v %s", test.line, err, diff)
+		}
+	}
+	if _, err := Words(`a "b`); err == nil {
+		t.Error("an open quote passed")
+	}
+}
+
+func TestFill(t *testing.T) {
+	values := placeholders(nil)
+	values["prompt"], values["model"] = "say {model}", "m"
+	for text, want := range map[string]string{
+		"{prompt}!":       "say {model}!", // a value is not filled again
+		"{model}{model}":  "mm",
+		`{"a": {"b": 1}}`: `{"a": {"b": 1}}`,
+		"{":               "{",
+		"a{}b":            "a{}b",
+	} {
+		if got, err := fill(text, values); got != want || err != nil {
+			t.Errorf("%q: %q %v; want %q", text, got, err, want)
+		}
+	}
+	if _, err := fill("{promt}", values); err == nil || !strings.Contains(err.Error(), "{promt} is no placeholder; there are api_key, base_url") {
+		t.Error(err)
+	}
+}
+
+// work runs one command as an agent.
+func work(t *testing.T, config Config) (agent.Result, error) {
+	t.Helper()
+	if err := config.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	c := agent.ChatContext{
+		Task:    agent.Task{ID: "t1", Label: "secret", Messages: []chat.Message{{Role: chat.System, Content: "s"}, {Role: chat.User, Content: "2+2 `x` $HOME?"}}},
+		Address: agent.Address{Session: "7", URL: "http://127.0.0.1:1/s/7", Key: "key", Model: "policy"},
+	}
+	result, err := New(config)().Run(t.Context(), c)
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	return result, err
+}
+
+func configOf(command string, reward Reward) Config {
+	c := Defaults()
+	c.Command, c.Reward = command, reward
+	return c
+}
+
+// failedAs is how the runner would type an error.
+func failedAs(t *testing.T, err error) traj.Outcome {
+	runner := agent.ChatRunner{Config: agent.ChatDefaults(), New: func() agent.ChatAgent { return failing{err} }, Connect: func(agent.Job) (agent.Endpoint, error) { return door{}, nil }}
+	return runner.Run(t.Context(), agent.Job{}).Outcome
+}
+
+type failing struct{ err error }
+
+func (f failing) Run(context.Context, agent.ChatContext) (agent.Result, error) {
+	return agent.Result{}, f.err
+}
+
+type door struct{}
+
+func (door) Address() agent.Address { return agent.Address{} }
+func (door) Err() error             { return nil }
+func (door) Close() error           { return nil }
+func (door) Nodes() []traj.Node     { return []traj.Node{{Parent: -1}} }
+
+func TestReward(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var told struct {
+			Task   struct{ Label string }
+			Output string
+		}
+		if r.URL.Path != "/ok" || json.NewDecoder(r.Body).Decode(&told) != nil {
+			http.Error(w, "no", http.StatusTeapot)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"reward": 0.5, "info": map[string]float64{"n": float64(len(told.Task.Label + told.Output))}})
+	}))
+	defer server.Close()
+	output := Reward{From: FromOutput}
+	grader := func(command string) Reward { return Reward{From: FromGrader, Grader: command, Limit: time.Second} }
+	for _, test := range []struct {
+		name   string
+		config Config
+		want   agent.Result
+		failed traj.Outcome // "" when it did not
+		detail string
+	}{
+		{"a number", configOf(`printf 'x\n0.25\n\n'`, output), agent.Result{Reward: 0.25}, "", ""},
+		{"an object", configOf(`echo '{"reward": 1, "score": 0.5, "truncated": true, "info": {"a": 2}}'`, output), agent.Result{Reward: 1, Score: new(0.5), Truncated: true, Info: map[string]float64{"a": 2}}, "", ""},
+		{"text", configOf("echo done", output), agent.Result{}, traj.Grader, `"done" is neither a number`},
+		{"nothing", configOf("true", output), agent.Result{}, traj.Grader, `"" is neither a number`},
+		{"null", configOf("echo null", output), agent.Result{}, traj.Grader, "has no reward"},
+		{"no reward", configOf("echo {}", output), agent.Result{}, traj.Grader, "has no reward"},
+		{"a file", configOf(`sh -c 'echo 0.5 >$MOLT_RESULT_FILE'`, Reward{From: FromFile}), agent.Result{Reward: 0.5}, "", ""},
+		{"no file", configOf("true", Reward{From: FromFile}), agent.Result{}, traj.Grader, "no such file"},
+		{"graded right", configOf("touch found", grader("test -e found")), agent.Result{Reward: 1}, "", ""},
+		{"graded wrong", configOf("true", grader("test -e found")), agent.Result{}, "", ""},
+		{"graded by line", configOf("echo four", grader(`sh -c 'grep -c secret "$MOLT_GRADE_FILE"'`)), agent.Result{Reward: 1}, "", ""},
+		{"a grader that fails", configOf("true", grader("sh -c 'echo broken >&2; exit 2'")), agent.Result{}, traj.Grader, "exit code is 2; it last said: broken"},
+		{"a grader that hangs", configOf("true", grader("sleep 60")), agent.Result{}, traj.Grader, "deadline exceeded"},
+		{"a grader knows no policy", configOf("true", grader("sh -c 'test -z \"$OPENAI_API_KEY$ANTHROPIC_API_KEY\"'")), agent.Result{Reward: 1}, "", ""},
+		{"posted", configOf("printf 12345", Reward{From: FromURL, URL: server.URL + "/ok", Limit: time.Second}), agent.Result{Reward: 0.5, Info: map[string]float64{"n": 11}}, "", ""},
+		{"posted in vain", configOf("true", Reward{From: FromURL, URL: server.URL + "/", Limit: time.Second}), agent.Result{}, traj.Grader, "418"},
+		{"exit 3", configOf("sh -c 'echo oh >&2; exit 3'", output), agent.Result{}, traj.Harness, "exit code 3; it last said: oh"},
+		{"exit 75", configOf("sh -c 'exit 75'", output), agent.Result{}, traj.Infrastructure, "exit code 75"},
+		{"a signal", configOf("sh -c 'kill -9 $$'", output), agent.Result{}, traj.Harness, "signal: killed"},
+		{"no program", configOf("no-such-program", output), agent.Result{}, traj.Harness, "not found"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := work(t, test.config)
+			if test.failed == "" {
+				if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+					t.Errorf("%v %s", err, diff)
+				}
+				return
+			}
+			if err == nil || failedAs(t, err) != test.failed || !strings.Contains(err.Error(), test.detail) {
+				t.Errorf("%v; want %s with %q", err, test.failed, test.detail)
+			}
+		})
+	}
+	server.CloseClientConnections()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// What a program is shown, and what it is not.
+func TestShown(t *testing.T) {
+	t.Setenv("SECRET_TOKEN", "x")
+	t.Setenv("OPENAI_API_KEY", "the user's own")
+	t.Setenv("WANTED", "w")
+	workspace := t.TempDir()
+	for name, text := range map[string]string{"a.txt": "in the workspace", "b/c.sh": "#!/bin/sh\necho run"} {
+		path := filepath.Join(workspace, name)
+		os.MkdirAll(filepath.Dir(path), 0o700)
+		os.WriteFile(path, []byte(text), 0o700)
+	}
+	os.Symlink("a.txt", filepath.Join(workspace, "link"))
+	script := `cat link; echo; b/c.sh; cat "$MOLT_PROMPT_FILE"; echo; cat; echo; cat ~/.config/x.json; echo
+echo "$1 $OPENAI_BASE_URL $OPENAI_API_KEY $ANTHROPIC_BASE_URL $ANTHROPIC_API_KEY [$SECRET_TOKEN] $WANTED $FILLED"
+grep -c secret "$MOLT_TASK_FILE"; echo changed >a.txt; echo 1`
+	config := configOf("sh -c '"+strings.ReplaceAll(script, "'", `'"'"'`)+"' sh {prompt}", Reward{From: FromOutput})
+	log := &strings.Builder{}
+	config.Workspace, config.Stdin, config.Log = workspace, true, log
+	config.Inherit, config.Environ = []string{"WANTED"}, []string{"FILLED={model}"}
+	config.Files = []File{{".config/x.json", `{"key": "{api_key}"}`}}
+	if got, err := work(t, config); err != nil || got.Reward != 1 {
+		t.Fatal(got, err, log)
+	}
+	want := "in the workspace\nrun\n2+2 `x` $HOME?\n2+2 `x` $HOME?\n{\"key\": \"key\"}\n" +
+		"2+2 `x` $HOME? http://127.0.0.1:1/s/7/v1 key http://127.0.0.1:1/s/7 key [] w policy\n0\n1\n"
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Error(diff)
+	}
+	if kept, _ := os.ReadFile(filepath.Join(workspace, "a.txt")); string(kept) != "in the workspace" {
+		t.Errorf("the template was changed: %q", kept)
+	}
+}
+
+func TestDeadlineKillsEverything(t *testing.T) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("too late"))
+	defer cancel()
+	marker := filepath.Join(t.TempDir(), "marker")
+	config := configOf("sh -c '(sleep 1; touch "+marker+") & sleep 60'", Reward{From: FromOutput})
+	begin := time.Now()
+	if _, err := New(config)().Run(ctx, agent.ChatContext{}); err == nil || err.Error() != "too late" {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 900*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	time.Sleep(time.Until(begin.Add(1300 * time.Millisecond))) // when the child would have left its mark
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a child of the program went on")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	config := configOf("sh -c 'head -c 3000000 /dev/zero >big; wc -c <big'", Reward{From: FromOutput})
+	config.Limits = child.Limits{FileSize: 1 << 20}
+	if got, err := work(t, config); err != nil || got.Reward != 1<<20 {
+		t.Error(got, err)
+	}
+}
+
+func TestWorkspaceRefuses(t *testing.T) {
+	outside := t.TempDir()
+	os.WriteFile(filepath.Join(outside, "x"), nil, 0o600)
+	folder := t.TempDir()
+	os.Symlink(filepath.Join(outside, "x"), filepath.Join(folder, "link"))
+	if err := copyFolder(t.TempDir(), folder); err == nil || !strings.Contains(err.Error(), "the link link leads outside or nowhere") {
+		t.Error(err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	config := Config{Command: "a {promt}", Workspace: "/no/such", Files: []File{{"../x", ""}}, Exit: map[int]traj.Outcome{2: "fine"},
+		Reward: Reward{From: "luck", URL: "x"}}
+	err := config.Validate()
+	if err == nil {
+		t.Fatal("it passed")
+	}
+	var got []string
+	for line := range strings.Lines(err.Error()) {
+		got = append(got, strings.TrimSpace(line))
+	}
+	for _, want := range []string{"{promt} is no placeholder", "Output is 0", `Workspace "/no/such" is not a folder`, `Exit 2 means "fine"`,
+		`File "../x" does not lie below`, `Reward.From is "luck"`, "Reward.URL has no effect"} {
+		if !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, want) }) {
+			t.Errorf("nothing says %q:\n%v", want, err)
+		}
+	}
+}

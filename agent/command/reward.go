@@ -1,0 +1,203 @@
+// What the work was worth: the program says it, or somebody who looks at what it left behind.
+
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"molt/agent"
+	"molt/internal/child"
+	"molt/traj"
+)
+
+// Source says where the reward comes from.
+type Source string
+
+const (
+	FromOutput Source = "output" // the last line that the program prints: a number, or {"reward": …, "score": …, "truncated": …, "info": {…}}
+	FromFile   Source = "file"   // the same in the file that MOLT_RESULT_FILE names
+	FromGrader Source = "grader" // another command, in the same workspace: its last line as above, or 1 and 0 for exit codes 0 and 1
+	FromURL    Source = "url"    // an HTTP POST of the task and the output, answered as above
+)
+
+// Sources lists them.
+var Sources = []Source{FromOutput, FromFile, FromGrader, FromURL}
+
+// Reward says who grades.
+type Reward struct {
+	From   Source
+	Grader string        // for FromGrader: a command like Config.Command; MOLT_GRADE_FILE names a file with the task, its label and the output
+	URL    string        // for FromURL
+	Limit  time.Duration // of the grader or the request; more than 0 for these two
+}
+
+func (r *Reward) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("command: "+format, args...)) }
+	if !slices.Contains(Sources, r.From) {
+		bad("Reward.From is %q; want one of %v", r.From, Sources)
+	}
+	if words, err := Words(r.Grader); r.From == FromGrader && (err != nil || len(words) == 0) {
+		bad("Reward.Grader is %q; want a program and its arguments", r.Grader)
+	}
+	if u, err := url.Parse(r.URL); r.From == FromURL && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		bad("Reward.URL is %q; want an http or https address", r.URL)
+	}
+	if (r.From == FromGrader || r.From == FromURL) && r.Limit <= 0 {
+		bad("Reward.Limit is %v; want more than 0", r.Limit)
+	}
+	if r.Grader != "" && r.From != FromGrader {
+		bad("Reward.Grader has no effect when Reward.From is %q", r.From)
+	}
+	if r.URL != "" && r.From != FromURL {
+		bad("Reward.URL has no effect when Reward.From is %q", r.From)
+	}
+	return errors.Join(errs...)
+}
+
+// reward asks. Whatever goes wrong here is the grader's failure, not the policy's.
+func (r *rollout) reward(ctx context.Context, c agent.ChatContext) (agent.Result, error) {
+	var result agent.Result
+	var err error
+	switch r.config.Reward.From {
+	case FromOutput:
+		printed, _ := r.output.Bytes()
+		result, err = lastLine(printed)
+	case FromFile:
+		result, err = fromFile(r.values["result_file"])
+	case FromGrader:
+		result, err = r.grade(ctx, c)
+	case FromURL:
+		result, err = r.post(ctx, c)
+	}
+	if err != nil && ctx.Err() == nil {
+		return result, agent.Failed(traj.Grader, fmt.Errorf("reward from %s: %w", r.config.Reward.From, err))
+	}
+	return result, err
+}
+
+const maxVerdict = 1 << 20 // bytes of a reward in a file or an answer
+
+func fromFile(path string) (agent.Result, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer file.Close()
+	return verdictFrom(file)
+}
+
+func verdictFrom(r io.Reader) (agent.Result, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxVerdict+1))
+	if err == nil && len(data) > maxVerdict {
+		err = fmt.Errorf("more than %d bytes", maxVerdict)
+	}
+	if err != nil {
+		return agent.Result{}, err
+	}
+	return verdict(data)
+}
+
+// lastLine reads the last line that is not empty.
+func lastLine(printed []byte) (agent.Result, error) {
+	printed = bytes.TrimSpace(printed)
+	return verdict(printed[bytes.LastIndexByte(printed, '\n')+1:])
+}
+
+// verdict reads a number or an object.
+func verdict(data []byte) (agent.Result, error) {
+	var v struct {
+		Reward    *float64           `json:"reward"`
+		Score     *float64           `json:"score"`
+		Truncated bool               `json:"truncated"`
+		Info      map[string]float64 `json:"info"`
+	}
+	data = bytes.TrimSpace(data)
+	var alone float64
+	if err := json.Unmarshal(data, &alone); err == nil && string(data) != "null" {
+		v.Reward = &alone
+	} else if err := json.Unmarshal(data, &v); err != nil {
+		return agent.Result{}, fmt.Errorf("%.200q is neither a number nor a JSON object with a reward: %w", data, err)
+	}
+	if v.Reward == nil {
+		return agent.Result{}, fmt.Errorf("%.200q has no reward", data)
+	}
+	return agent.Result{Reward: *v.Reward, Score: v.Score, Truncated: v.Truncated, Info: v.Info}, nil
+}
+
+// graded is what a grader is told.
+func (r *rollout) graded(c agent.ChatContext) ([]byte, error) {
+	printed, _ := r.output.Bytes()
+	return json.Marshal(map[string]any{"task": task(c.Task), "output": strings.ToValidUTF8(string(printed), "\uFFFD"), "exit_code": r.code,
+		"workspace": r.values["workspace"], "session": c.Address.Session})
+}
+
+// grade runs the grader. It does not see the policy's address.
+func (r *rollout) grade(ctx context.Context, c agent.ChatContext) (agent.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Reward.Limit)
+	defer cancel()
+	told, err := r.graded(c)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	path := filepath.Join(r.folder, "grade.json") // written after the agent has ended: it cannot have read the label
+	if err := os.WriteFile(path, told, 0o600); err != nil {
+		return agent.Result{}, err
+	}
+	words, _ := Words(r.config.Reward.Grader)
+	environ := slices.DeleteFunc(r.environ(agent.ChatContext{}), func(e string) bool {
+		return strings.HasPrefix(e, "OPENAI_") || strings.HasPrefix(e, "ANTHROPIC_")
+	})
+	printed := child.Tail{Keep: r.config.Output}
+	code, err := r.execute(ctx, words, append(environ, "MOLT_GRADE_FILE="+path), &printed)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	kept, _ := printed.Bytes()
+	if result, err := lastLine(kept); err == nil && code == 0 {
+		return result, nil
+	}
+	switch code {
+	case 0:
+		return agent.Result{Reward: 1}, nil
+	case 1:
+		return agent.Result{Reward: 0}, nil
+	}
+	return agent.Result{}, fmt.Errorf("the grader's exit code is %d%s", code, r.said())
+}
+
+// post asks a server.
+func (r *rollout) post(ctx context.Context, c agent.ChatContext) (agent.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Reward.Limit)
+	defer cancel()
+	told, err := r.graded(c)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.config.Reward.URL, bytes.NewReader(told))
+	if err != nil {
+		return agent.Result{}, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return agent.Result{}, fmt.Errorf("%s answered %s", r.config.Reward.URL, answer.Status)
+	}
+	return verdictFrom(answer.Body)
+}

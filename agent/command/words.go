@@ -1,0 +1,125 @@
+// The command line: words, and placeholders in them. No shell is involved, so that nothing in a prompt can become a command;
+// whoever wants one writes sh -c '…'.
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"molt/agent"
+	"molt/chat"
+)
+
+// Words splits a line as a shell does: blanks part words, '…' keeps everything, "…" keeps everything but \" and \\, and
+// a backslash keeps what follows it.
+func Words(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	open, quote := false, rune(0)
+	runes := []rune(line)
+	for i := 0; i < len(runes); i++ {
+		c := runes[i]
+		switch {
+		case c == '\\' && quote != '\'' && i+1 < len(runes) && (quote == 0 || strings.ContainsRune(`"\`, runes[i+1])):
+			i++
+			word.WriteRune(runes[i])
+			open = true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, open = c, true
+		case strings.ContainsRune(" \t\r\n", c):
+			if open {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			open = false
+		default:
+			word.WriteRune(c)
+			open = true
+		}
+	}
+	if quote != 0 {
+		return nil, errors.New("a quote is not closed")
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// placeholders names every placeholder. path makes the paths of those that are files; nil is for looking names up.
+func placeholders(path func(string) string) map[string]string {
+	if path == nil {
+		path = func(string) string { return "" }
+	}
+	return map[string]string{
+		"prompt": "", "prompt_file": path("task/prompt.txt"), "task_file": path("task/task.json"), "result_file": path("task/result.json"),
+		"workspace": path("work"), "home": path("home"),
+		"base_url": "", "session_url": "", "api_key": "", "model": "", "session": "", "max_length": "",
+	}
+}
+
+// fill replaces {name} by its value. Other braces stay; a name that looks like a placeholder and is none is an error.
+func fill(text string, values map[string]string) (string, error) {
+	var filled strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		filled.WriteString(before)
+		if !found {
+			return filled.String(), nil
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		value, known := values[name]
+		switch {
+		case closed && known:
+			filled.WriteString(value)
+			text = after
+		case closed && isName(name):
+			return "", fmt.Errorf("{%s} is no placeholder; there are %s", name, strings.Join(sortedKeys(values), ", "))
+		default:
+			filled.WriteString("{")
+			text = rest
+		}
+	}
+}
+
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
+
+func sortedKeys[K interface{ ~int | ~string }, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func lastUser(messages []chat.Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == chat.User {
+			return messages[i].Content
+		}
+	}
+	return ""
+}
+
+func specs(tools []chat.ToolSpec) []chat.Value {
+	list := make([]chat.Value, len(tools))
+	for i, t := range tools {
+		list[i] = t.Spec
+	}
+	return list
+}
+
+// task is what a grader is told.
+func task(t agent.Task) map[string]any {
+	return map[string]any{"id": t.ID, "source": t.Source, "messages": t.Messages, "tools": specs(t.Tools), "label": t.Label}
+}
