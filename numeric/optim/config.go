@@ -24,6 +24,7 @@ type Adam struct {
 	Beta1, Beta2 float64 // decay of the first and second moment, [0, 1)
 	Eps          float64 // added to the root of the second moment, (0, 1)
 	Decay        float64 // decoupled weight decay of matrices, [0, 1); norms and biases never decay
+	BF16         bool    // keep both moments in bfloat16: 4 bytes a weight instead of 8; see half.go
 }
 
 // Muon is momentum made orthogonal (Jordan 2024, https://kellerjordan.github.io/posts/muon).

@@ -35,13 +35,13 @@ func New(params []Param, c Config, threads int) (*Optimizer, error) {
 		return nil, err
 	}
 	rules, _ := c.rules(params)
-	o := &Optimizer{config: c, arena: kernel.NewArena(floats(params, rules, threads))}
+	o := &Optimizer{config: c, arena: kernel.NewArena(floats(params, rules, c, threads))}
 	for i, p := range params {
 		switch rules[i].method {
 		case frozen:
 			continue
 		case adamw:
-			o.addElements(p, rules[i])
+			o.addElements(p, rules[i], i)
 		case muon:
 			o.addMatrix(p, rules[i])
 		}
@@ -52,7 +52,7 @@ func New(params []Param, c Config, threads int) (*Optimizer, error) {
 	o.squares = make([]float64, len(o.grads))
 	arrange(o.matrices)
 	for range threads {
-		o.scratch = append(o.scratch, roomFor(params, rules).allocate(o.arena))
+		o.scratch = append(o.scratch, roomFor(params, rules, c).allocate(o.arena))
 	}
 	return o, nil
 }
@@ -64,7 +64,7 @@ func (o *Optimizer) moment(kind string, p Param) []float32 {
 	return m
 }
 
-// State lists the moments, named adam.m., adam.v. or muon.m. before the parameter's name. Who writes them, and Steps,
+// State lists the moments, named adam.m., adam.v., adam.mv. (both, in bfloat16) or muon.m. before the parameter's name. Who writes them, and Steps,
 // continues from there.
 func (o *Optimizer) State() []Tensor { return o.state }
 
@@ -74,19 +74,27 @@ func (o *Optimizer) Free() { o.arena.Free() }
 // Bytes is the memory that New takes for these parameters, whose Data and Grad may be nil.
 func Bytes(params []Param, c Config, threads int) int64 {
 	rules, _ := c.rules(params)
-	return 4 * int64(floats(params, rules, threads))
+	return 4 * int64(floats(params, rules, c, threads))
 }
 
-func floats(params []Param, rules []rule, threads int) int {
-	sum := threads * roomFor(params, rules).floats()
+func floats(params []Param, rules []rule, c Config, threads int) int {
+	sum := threads * roomFor(params, rules, c).floats()
 	for i, p := range params {
-		sum += moments[rules[i].method] * pad(p.size())
+		sum += c.moments(rules[i].method) * pad(p.size())
 	}
 	return sum
 }
 
-// moments is the number of moments of a parameter.
-var moments = map[method]int{frozen: 0, adamw: 2, muon: 1}
+// moments is how many floats a weight's moments take.
+func (c Config) moments(m method) int {
+	switch {
+	case m == frozen:
+		return 0
+	case m == muon, c.Adam.BF16:
+		return 1
+	}
+	return 2
+}
 
 // pad is what the arena takes for n floats.
 func pad(n int) int { return (n + kernel.Lanes - 1) / kernel.Lanes * kernel.Lanes }

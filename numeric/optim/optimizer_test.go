@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"molt/numeric/kernel"
@@ -255,11 +256,11 @@ func TestBytes(t *testing.T) {
 
 // BenchmarkStep steps the matrices of four layers, whose products with 1000 tokens take 6 x 1000 operations a weight.
 func BenchmarkStep(b *testing.B) {
-	for _, name := range []string{"adam", "muon"} {
+	for _, name := range []string{"adam", "adam in bfloat16", "muon"} {
 		for _, dim := range []int{128, 512} {
 			b.Run(fmt.Sprint(name, dim), func(b *testing.B) {
 				c := Default()
-				c.Name = name
+				c.Name, c.Adam.BF16 = strings.Fields(name)[0], strings.HasSuffix(name, "bfloat16")
 				var params []Param
 				weights := 0
 				for i := range 4 * 7 {

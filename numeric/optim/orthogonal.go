@@ -16,19 +16,23 @@ const (
 	schulzEps                 = 1e-7 // least norm to divide by: a gradient of 0 steps nowhere
 )
 
-// scratch is a thread's memory for one matrix on its way to an orthogonal one.
+// scratch is a thread's memory for one matrix on its way to an orthogonal one, and for one piece's moments.
 type scratch struct {
 	x, next      []float32 // [rows, cols]
 	gram, square []float32 // [r, r], r the smaller of rows and cols
 	packed       []float32 // xᵀ as an operand, where rows < cols
+	m, v         []float32 // [kernel.SumChunk] where moments are kept in bfloat16
 }
 
 // room is how large the scratch must be, in floats.
-type room struct{ matrix, gram, packed int }
+type room struct{ matrix, gram, packed, piece int }
 
-func (r room) floats() int { return 2*pad(r.matrix) + 2*pad(r.gram) + pad(r.packed) }
+func (r room) floats() int { return 2*pad(r.matrix) + 2*pad(r.gram) + pad(r.packed) + 2*pad(r.piece) }
 
-func roomFor(params []Param, rules []rule) (r room) {
+func roomFor(params []Param, rules []rule, c Config) (r room) {
+	if c.Adam.BF16 {
+		r.piece = kernel.SumChunk
+	}
 	for i, p := range params {
 		if rules[i].method != muon {
 			continue
@@ -47,6 +51,7 @@ func (r room) allocate(arena *kernel.Arena) scratch {
 	return scratch{
 		x: arena.Floats(r.matrix), next: arena.Floats(r.matrix),
 		gram: arena.Floats(r.gram), square: arena.Floats(r.gram), packed: arena.Floats(r.packed),
+		m: arena.Floats(r.piece), v: arena.Floats(r.piece),
 	}
 }
 

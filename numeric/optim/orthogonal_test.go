@@ -14,7 +14,7 @@ func orthogonalOf(t *testing.T, x []float32, rows, cols int) []float32 {
 	p := Param{Name: "w", Shape: []int{rows, cols}}
 	arena := kernel.NewArena(0)
 	t.Cleanup(arena.Free)
-	s := roomFor([]Param{p}, []rule{{method: muon}}).allocate(arena)
+	s := roomFor([]Param{p}, []rule{{method: muon}}, Config{}).allocate(arena)
 	copy(s.x, x)
 	return s.orthogonal(rows, cols)
 }
