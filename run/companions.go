@@ -109,60 +109,6 @@ func (p *rlPlan) criticConfig() train.CriticConfig {
 	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: scheduleOf(c.OptimConfig, p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
 }
 
-// engines are the embedded engine's parts.
-type engines struct {
-	generator *local.Generator
-	learner   *local.Learner
-	reference *local.Learner // frozen; nil without one
-	critic    *local.Learner // nil without one
-}
-
-func (r *rlRun) openEngines(plan *rlPlan) (err error) {
-	e := &engines{}
-	where := r.model.Path
-	if e.learner, err = local.NewLearner(plan.shape, r.model.Weights, plan.engine); err == nil {
-		e.generator, err = local.NewGenerator(plan.shape, r.model.Weights, plan.engine)
-	}
-	load := func(c *companion, l **local.Learner) {
-		if err == nil && c != nil {
-			where = c.path
-			*l, err = local.NewLearner(c.shape, c.weights, c.engine)
-		}
-	}
-	load(plan.others.reference, &e.reference)
-	load(plan.others.critic, &e.critic)
-	if err != nil {
-		return errors.Join(&problem.Problem{Code: problem.Model, Where: where, What: err.Error(), Fix: "choose another model", Err: err}, e.close())
-	}
-	r.engines = e
-	return nil
-}
-
-// models are the learners as a trainer drives them.
-func (e *engines) models() train.Models {
-	m := train.Models{Policy: e.learner}
-	if e.reference != nil {
-		m.Reference = e.reference
-	}
-	if e.critic != nil {
-		m.Critic = e.critic
-	}
-	return m
-}
-
-func (e *engines) close() error {
-	var errs []error
-	if e.generator != nil {
-		errs = append(errs, e.generator.Close())
-	}
-	for _, l := range []*local.Learner{e.learner, e.reference, e.critic} {
-		if l != nil {
-			errs = append(errs, l.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // companions adds the memory of the models besides the policy.
 func (p *Plan) companions(r *rlPlan) error {
 	add := func(part string, c *companion, steps bool) error {

@@ -18,7 +18,7 @@ const criticsDir = "critics"
 
 // saveCritic writes the critic's part, before the policy's of that name exists.
 func (r *rlRun) saveCritic(ctx context.Context, name string) error {
-	if r.engines.critic == nil {
+	if r.engines.models.Critic == nil {
 		return nil
 	}
 	dir := r.folder.File(criticsDir, name)
@@ -29,15 +29,15 @@ func (r *rlRun) saveCritic(ctx context.Context, name string) error {
 	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed before it wrote the policy's
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
-	return saveCheckpoint(ctx, r.engines.critic, dir, nil)
+	return saveCheckpoint(ctx, r.engines.models.Critic, dir, nil)
 }
 
 // loadCritic reads the critic's part of a checkpoint.
 func (r *rlRun) loadCritic(ctx context.Context, name string) error {
-	if r.engines.critic == nil {
+	if r.engines.models.Critic == nil {
 		return nil
 	}
-	_, err := r.engines.critic.Load(ctx, r.folder.File(criticsDir, name))
+	_, err := r.engines.models.Critic.Load(ctx, r.folder.File(criticsDir, name))
 	return err
 }
 
@@ -50,7 +50,7 @@ func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 		switch {
 		case err == nil && path == "" && len(warnings) > 0:
 			return "", nil, &problem.Problem{Code: problem.RunFolder, Where: r.folder.File(folder.CheckpointsDir), What: "no checkpoint can be trusted", Why: warnings[0], Fix: "start again in another folder"}
-		case err != nil || path == "" || r.engines.critic == nil:
+		case err != nil || path == "" || r.engines.models.Critic == nil:
 			return path, warnings, err
 		}
 		saved, err := weights.OpenCheckpoint(r.folder.File(criticsDir, filepath.Base(path)))
@@ -69,7 +69,7 @@ func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 
 // pruneCritics deletes the critics whose policy is gone.
 func (r *rlRun) pruneCritics() error {
-	if r.engines.critic == nil {
+	if r.engines.models.Critic == nil {
 		return nil
 	}
 	entries, err := os.ReadDir(r.folder.File(criticsDir))

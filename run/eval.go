@@ -120,7 +120,7 @@ func evaluate(ctx context.Context, cfg *recipe.Config, m *models.Model, tasks []
 	}
 	generator, err := local.NewGenerator(shape, m.Weights, models.Engine(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, shape))
 	if err != nil {
-		return nil, nil, &problem.Problem{Code: problem.Model, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
+		return nil, nil, notStarted(m.Path, err)
 	}
 	defer func() { err = errors.Join(err, generator.Close()) }()
 	gate, err := gateway.New(gateway.Config{Generator: generator, Renderer: m.Renderer, MaxTokens: cfg.Rollout.MaxLen})

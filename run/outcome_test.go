@@ -202,10 +202,10 @@ func TestHangingEnvironmentsDoNotHoldTheRun(t *testing.T) {
 }
 
 // liar is a generator whose log-probs of one sample of each group are off by the smallest amount.
-type liar struct{ engine.Generator }
+type liar struct{ generator }
 
 func (g liar) Generate(ctx context.Context, r engine.Request, emit func(engine.Token)) (engine.Reply, error) {
-	reply, err := g.Generator.Generate(ctx, r, emit)
+	reply, err := g.generator.Generate(ctx, r, emit)
 	if r.Key.Sample == 1 {
 		for i := range reply.Tokens {
 			reply.Tokens[i].Logp = math.Nextafter32(reply.Tokens[i].Logp, -10)
@@ -216,17 +216,19 @@ func (g liar) Generate(ctx context.Context, r engine.Request, emit func(engine.T
 
 // TestDisagreementStopsTheRun: generator and learner must hold the same policy to the last bit.
 func TestDisagreementStopsTheRun(t *testing.T) {
-	serving = func(g engine.Generator) engine.Generator { return liar{g} }
-	t.Cleanup(func() { serving = honest })
 	c := microRL(t)
 	c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = nil, 0, false
-	_, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+	lying := func(p *rlPlan) (*engines, error) {
+		e, err := embedded(p)
+		e.generator = liar{e.generator}
+		return e, err
+	}
+	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "they do not serve the same policy")
 	wantProblem(t, err, problem.Alarm, " sample 1 ")
 	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
 		t.Errorf("raised %q", names)
 	}
-	serving = honest
 	runRL(t, c)
 	clean := microRL(t)
 	clean.Eval.Dataset, clean.Eval.Steps, clean.Eval.AtStart = nil, 0, false

@@ -25,8 +25,13 @@ import (
 )
 
 // RL runs, or resumes, reinforcement learning in the folder cfg.Ckpt.Path.
-func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, view View) (result *RLResult, err error) {
-	r := &rlRun{cfg: cfg, view: view, started: time.Now()}
+func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, view View) (*RLResult, error) {
+	return rlWith(ctx, embedded, cfg, settings, view)
+}
+
+// rlWith is RL on engines that start gives.
+func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *recipe.Config, settings []*recipe.Setting, view View) (result *RLResult, err error) {
+	r := &rlRun{cfg: cfg, view: view, start: start, started: time.Now()}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.open(ctx, settings); err != nil {
 		return nil, err
@@ -38,6 +43,7 @@ func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, vie
 type rlRun struct {
 	cfg      *recipe.Config
 	view     View
+	start    func(*rlPlan) (*engines, error)
 	started  time.Time
 	folder   *folder.Folder
 	model    *models.Model
@@ -168,7 +174,7 @@ func (r *rlRun) begin(ctx context.Context) error {
 
 // serve hands the learner's weights to the generator.
 func (r *rlRun) serve(ctx context.Context) error {
-	w, err := r.engines.learner.Weights(ctx)
+	w, err := r.engines.models.Policy.Weights(ctx)
 	if err != nil {
 		return err
 	}

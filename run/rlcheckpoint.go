@@ -97,7 +97,7 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err := r.saveCritic(ctx, name); err != nil {
 		return err
 	}
-	if err := saveCheckpoint(ctx, r.engines.learner, r.folder.File(folder.CheckpointsDir, name), state); err != nil {
+	if err := saveCheckpoint(ctx, r.engines.models.Policy, r.folder.File(folder.CheckpointsDir, name), state); err != nil {
 		return err
 	}
 	r.unsaved = false
@@ -120,7 +120,7 @@ func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) 
 		return state, err
 	}
 	ctx = context.WithoutCancel(ctx) // an interrupted run finds out at its first step
-	raw, err := r.engines.learner.Load(ctx, path)
+	raw, err := r.engines.models.Policy.Load(ctx, path)
 	if err == nil {
 		err = json.Unmarshal(raw, &state)
 	}

@@ -89,7 +89,7 @@ func (r *rlRun) finish(ctx context.Context) error {
 	}
 	if b := r.saved.Best; b != nil && b.Step != r.saved.Step {
 		path := r.folder.File(folder.CheckpointsDir, b.Checkpoint)
-		if _, err := r.engines.learner.Load(ctx, path); err != nil {
+		if _, err := r.engines.models.Policy.Load(ctx, path); err != nil {
 			return &problem.Problem{Code: problem.RunFolder, Where: path, What: "the best checkpoint cannot be read", Why: err.Error(), Fix: "the last weights are in " + r.folder.File(folder.LastDir), Err: err}
 		}
 	}
@@ -102,7 +102,7 @@ func (r *rlRun) exportTo(ctx context.Context, name string) error {
 	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
-	w, err := r.engines.learner.Weights(ctx)
+	w, err := r.engines.models.Policy.Weights(ctx)
 	if err != nil {
 		return err
 	}

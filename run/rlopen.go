@@ -32,7 +32,7 @@ func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 		return err
 	}
 	r.opened(r.folder.Close)
-	if err := r.openEngines(plan); err != nil {
+	if r.engines, err = r.start(plan); err != nil {
 		return err
 	}
 	r.opened(r.engines.close)
@@ -47,7 +47,7 @@ func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 	if !r.saved.Resumed {
 		state.Train.KL = plan.algo.KL.Coef
 	}
-	r.trainer = train.New(r.trainConfig(plan), r.engines.models(), state.Train)
+	r.trainer = train.New(r.trainConfig(plan), r.engines.models, state.Train)
 	return r.openDriver(plan, state)
 }
 
@@ -71,7 +71,7 @@ func (r *rlRun) openLog(plan *rlPlan) (err error) {
 func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
 	c := train.Config{
 		Config: plan.algo, BatchSize: r.cfg.Train.BatchSize, MaxEpochs: r.cfg.Train.MaxEpochs, MicroTokens: r.cfg.Train.MicroTokens,
-		MaxNorm: r.cfg.Actor.MaxNorm, LR: scheduleOf(r.cfg.Actor.OptimConfig, plan.updates).At, Exact: engine.Exact(r.engines.generator.Capabilities(), r.engines.learner.Capabilities()),
+		MaxNorm: r.cfg.Actor.MaxNorm, LR: scheduleOf(r.cfg.Actor.OptimConfig, plan.updates).At, Exact: engine.Exact(r.engines.generator.Capabilities(), r.engines.models.Policy.Capabilities()),
 		Critic: plan.criticConfig(),
 	}
 	if r.cfg.Reward.Shuffle {
@@ -80,14 +80,9 @@ func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
 	return c
 }
 
-// serving is what agents sample from: the engine itself. Tests put something between that breaks its promises.
-var serving = honest
-
-func honest(g engine.Generator) engine.Generator { return g }
-
 // openDriver wires agents to the generator through the capture gateway, and the scheduler around them.
 func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
-	gate, err := gateway.New(gateway.Config{Generator: serving(r.engines.generator), Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
+	gate, err := gateway.New(gateway.Config{Generator: r.engines.generator, Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
 	if err != nil {
 		return &problem.Problem{Code: problem.Template, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}

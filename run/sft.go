@@ -38,7 +38,7 @@ type sftRun struct {
 	started time.Time
 	plan    *sftPlan
 	folder  *folder.Folder
-	learner *local.Learner
+	learner engine.Learner
 	log     *metrics.Log
 	saved   sftProgress
 	unsaved bool // no checkpoint holds the last step
@@ -88,9 +88,11 @@ func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err erro
 		return err
 	}
 	s.closers = append(s.closers, s.folder.Close)
-	if s.learner, err = local.NewLearner(s.plan.shape, s.plan.model.Weights, s.plan.engine); err != nil {
-		return &problem.Problem{Code: problem.Model, Where: s.cfg.Model.Path, What: err.Error(), Fix: "choose another model", Err: err}
+	learner, err := local.NewLearner(s.plan.shape, s.plan.model.Weights, s.plan.engine)
+	if err != nil {
+		return notStarted(s.cfg.Model.Path, err)
 	}
+	s.learner = learner
 	s.closers = append(s.closers, s.learner.Close)
 	if err := s.restore(ctx); err != nil {
 		return err

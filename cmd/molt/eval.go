@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"molt/run"
 	"molt/run/recipe"
 )
 
 // evalCmd is `molt eval`.
-type evalCmd struct {
-	Recipe []string `arg:"" optional:"" help:"Recipe files (YAML); later ones win, flags win over all."`
-	console
-	DryRun bool `help:"Print the resolved configuration and the plan; touch nothing."`
-}
+type evalCmd struct{ settled }
 
 // Help shows what kong cannot know.
 func (*evalCmd) Help() string {
@@ -22,28 +17,8 @@ func (*evalCmd) Help() string {
 }
 
 func (c *evalCmd) Run(ctx context.Context, a *app) error {
-	cfg := recipe.Defaults()
-	settings := recipe.Settings(&cfg)
-	if err := errors.Join(a.resolve(settings, c.Recipe), recipe.CheckEval(settings)); err != nil {
-		return err
-	}
-	if c.DryRun {
-		plan, err := run.PlanEval(&cfg)
-		if err != nil {
-			return err
-		}
-		return a.printPlan(plan, settings, c.JSON)
-	}
-	var result *run.EvalResult
-	err := c.watch(ctx, a, func(view run.View) (err error) {
-		result, err = run.Eval(ctx, &cfg, view)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return a.dataJSON(result)
-	}
-	return a.data(result.String())
+	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.EvalResult]{check: recipe.CheckEval, plan: run.PlanEval,
+		run: func(ctx context.Context, cfg *recipe.Config, _ []*recipe.Setting, view run.View) (*run.EvalResult, error) {
+			return run.Eval(ctx, cfg, view)
+		}})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"molt/internal/spell"
 	"molt/run/models"
 	"molt/run/problem"
 )
@@ -74,11 +75,11 @@ func (c *modelInitCmd) Run(a *app) error {
 	if err := a.data(legible(info.String())); err != nil {
 		return err
 	}
-	why, command := "teach it", "molt sft --model.model_name_or_path "+quoted(c.Out)+" --data.dataset FILE.jsonl --ckpt.path runs/sft"
+	why, command := "teach it", "molt sft --model.model_name_or_path "+spell.Quoted(c.Out)+" --data.dataset FILE.jsonl --ckpt.path runs/sft"
 	if c.Plain {
-		why, command = "hear what it says", "molt generate "+quoted(c.Out)+" --prompt TEXT"
+		why, command = "hear what it says", "molt generate "+spell.Quoted(c.Out)+" --prompt TEXT"
 	}
-	a.next(next{why, command}, next{"look at it again", "molt model info " + quoted(c.Out)})
+	a.next(next{why, command}, next{"look at it again", "molt model info " + spell.Quoted(c.Out)})
 	return nil
 }
 

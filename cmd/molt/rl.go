@@ -9,11 +9,7 @@ import (
 )
 
 // rlCmd is `molt rl`.
-type rlCmd struct {
-	Recipe []string `arg:"" optional:"" help:"Recipe files (YAML); later ones win, flags win over all."`
-	console
-	DryRun bool `help:"Print the resolved configuration and the plan; touch nothing."`
-}
+type rlCmd struct{ settled }
 
 // Help shows what kong cannot know.
 func (*rlCmd) Help() string {
@@ -23,36 +19,11 @@ func (*rlCmd) Help() string {
 }
 
 func (c *rlCmd) Run(ctx context.Context, a *app) error {
-	cfg := recipe.Defaults()
-	settings := recipe.Settings(&cfg)
-	if err := a.resolve(settings, c.Recipe); err != nil {
-		return err
-	}
-	if c.DryRun {
-		plan, err := run.PlanRL(&cfg)
-		if err != nil {
-			return err
+	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.RLResult]{plan: run.PlanRL, run: run.RL, next: func(r *run.RLResult) []next {
+		return []next{
+			{"look at the run", "molt show " + spell.Quoted(r.Run)},
+			{"talk to the model", "molt generate " + spell.Quoted(r.Checkpoint)},
+			{"open the report", r.Report},
 		}
-		return a.printPlan(plan, settings, c.JSON)
-	}
-	var result *run.RLResult
-	err := c.watch(ctx, a, func(view run.View) (err error) {
-		result, err = run.RL(ctx, &cfg, settings, view)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return a.dataJSON(result)
-	}
-	if err := a.data(result.String()); err != nil {
-		return err
-	}
-	a.next(
-		next{"look at the run", "molt show " + spell.Quoted(result.Run)},
-		next{"talk to the model", "molt generate " + spell.Quoted(result.Checkpoint)},
-		next{"open the report", result.Report},
-	)
-	return nil
+	}})
 }

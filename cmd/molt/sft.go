@@ -9,11 +9,7 @@ import (
 )
 
 // sftCmd is `molt sft`.
-type sftCmd struct {
-	Recipe []string `arg:"" optional:"" help:"Recipe files (YAML); later ones win, flags win over all."`
-	console
-	DryRun bool `help:"Print the resolved configuration and the plan; touch nothing."`
-}
+type sftCmd struct{ settled }
 
 // Help shows what kong cannot know.
 func (*sftCmd) Help() string {
@@ -23,35 +19,10 @@ func (*sftCmd) Help() string {
 }
 
 func (c *sftCmd) Run(ctx context.Context, a *app) error {
-	cfg := recipe.SFTDefaults()
-	settings := recipe.Settings(&cfg)
-	if err := a.resolve(settings, c.Recipe); err != nil {
-		return err
-	}
-	if c.DryRun {
-		plan, err := run.PlanSFT(&cfg)
-		if err != nil {
-			return err
+	return settle(ctx, a, &c.settled, recipe.SFTDefaults(), work[recipe.SFTConfig, *run.SFTResult]{plan: run.PlanSFT, run: run.SFT, next: func(r *run.SFTResult) []next {
+		return []next{
+			{"talk to the model", "molt generate " + spell.Quoted(r.Checkpoint)},
+			{"open the report", r.Report},
 		}
-		return a.printPlan(plan, settings, c.JSON)
-	}
-	var result *run.SFTResult
-	err := c.watch(ctx, a, func(view run.View) (err error) {
-		result, err = run.SFT(ctx, &cfg, settings, view)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return a.dataJSON(result)
-	}
-	if err := a.data(result.String()); err != nil {
-		return err
-	}
-	a.next(
-		next{"talk to the model", "molt generate " + spell.Quoted(result.Checkpoint)},
-		next{"open the report", result.Report},
-	)
-	return nil
+	}})
 }

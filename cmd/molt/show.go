@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
+	"molt/internal/spell"
 	"molt/metrics"
 	"molt/run/look"
 	"molt/run/problem"
@@ -72,7 +72,7 @@ func (c *showCmd) summary(a *app, l *look.Run) error {
 	if err := a.data(text); err != nil || len(l.Rollouts) == 0 {
 		return err
 	}
-	show := "molt show " + quoted(c.Folder)
+	show := "molt show " + spell.Quoted(c.Folder)
 	compare := ""
 	if group := l.WidestGroup(); group != "" {
 		compare = show + " --group " + group
@@ -136,12 +136,4 @@ func firstError(err error, then func() error) error {
 		return err
 	}
 	return then()
-}
-
-// quoted writes a path as a shell would take it.
-func quoted(path string) string {
-	if path != "" && strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == "" {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

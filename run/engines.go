@@ -1,0 +1,65 @@
+// The engines of a run of reinforcement learning. Everything but this file knows them by what engine.Generator and
+// engine.Learner promise.
+
+package run
+
+import (
+	"errors"
+
+	"molt/engine"
+	"molt/engine/local"
+	"molt/run/problem"
+	"molt/train"
+)
+
+// engines generate and train.
+type engines struct {
+	generator generator
+	models    train.Models
+}
+
+// generator samples, and is handed the weights to sample from.
+type generator interface {
+	engine.Generator
+	engine.WeightSink
+}
+
+// embedded starts the engines of this binary.
+func embedded(p *rlPlan) (*engines, error) {
+	e := &engines{}
+	g, err := local.NewGenerator(p.shape, p.model.Weights, p.engine)
+	if err != nil {
+		return nil, notStarted(p.model.Path, err)
+	}
+	e.generator = g
+	own := &companion{path: p.model.Path, shape: p.shape, weights: p.model.Weights, engine: p.engine}
+	for _, m := range []struct {
+		*companion
+		learner *engine.Learner
+	}{{own, &e.models.Policy}, {p.others.reference, &e.models.Reference}, {p.others.critic, &e.models.Critic}} {
+		if m.companion == nil {
+			continue
+		}
+		l, err := local.NewLearner(m.shape, m.weights, m.engine)
+		if err != nil {
+			return nil, errors.Join(notStarted(m.path, err), e.close())
+		}
+		*m.learner = l
+	}
+	return e, nil
+}
+
+func notStarted(model string, err error) error {
+	return &problem.Problem{Code: problem.Model, Where: model, What: err.Error(), Fix: "choose another model", Err: err}
+}
+
+// close ends what was started.
+func (e *engines) close() error {
+	errs := []error{e.generator.Close()}
+	for _, l := range []engine.Learner{e.models.Policy, e.models.Reference, e.models.Critic} {
+		if l != nil {
+			errs = append(errs, l.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
