@@ -78,23 +78,31 @@ type Capabilities struct {
 	MaxTokens     int    // longest prompt plus reply
 }
 
-// Learner owns the weights under training. It is driven by one goroutine: the calls of a step are
-// Forward, Backward (or Release), … , Step. Gradients accumulate from one Step to the next.
-type Learner interface {
-	// Forward scores a micro-batch and keeps the pass alive for Backward.
+// Scorer computes what a model makes of given tokens. A reference that never changes is no more than that. It is driven by
+// one goroutine.
+type Scorer interface {
+	// Forward scores a micro-batch and keeps the pass alive until Backward or Release. A scorer that is no learner refuses
+	// Want.Grad.
 	Forward(ctx context.Context, b Batch, want Want) (Pass, error)
+	Capabilities() LearnerCapabilities
+	Close() error
+}
+
+// Learner owns the weights under training: the calls of a step are Forward, Backward (or Release), … , Step. Gradients
+// accumulate from one Step to the next.
+type Learner interface {
+	Scorer
 	// Step applies the accumulated gradients and clears them. The new version is one more than the last. A step whose
 	// gradient norm is not finite changes no weight, clears the gradients, and says so in Skipped.
 	Step(ctx context.Context, o StepOptions) (StepResult, error)
-	// Weights gives the current weights for a sink. The tensors are read-only and valid until the next Step.
+	// Weights gives the current weights for a sink, without a value head that steps by StepOptions.Head. The tensors are
+	// read-only and valid until the next Step.
 	Weights(ctx context.Context) (Weights, error)
 	// Save writes everything that training from here depends on into the folder dir, wholly or not at all, and with it the
 	// caller's state (JSON, opaque): weights and the position in the data commit together. Load reads both back, bit for
 	// bit; when it fails, nothing has changed.
 	Save(ctx context.Context, dir string, state []byte) error
 	Load(ctx context.Context, dir string) (state []byte, err error)
-	Capabilities() LearnerCapabilities
-	Close() error
 }
 
 // Batch is a packed micro-batch: sequences one behind the other, no padding.
@@ -128,13 +136,23 @@ type Pass interface {
 type StepOptions struct {
 	LR   float64
 	Clip float64 // largest global gradient norm; 0 does not clip
+	Head *HeadStep
+}
+
+// HeadStep steps a value head that shares the policy's trunk and has an optimizer of its own: where
+// LearnerCapabilities.OwnHead is set it must be given, elsewhere it is an error.
+type HeadStep struct {
+	LR   float64
+	Clip float64 // largest norm of the head's gradient; 0 does not clip
+	Only bool    // the policy stays as it is, version included; its gradients are dropped
 }
 
 // StepResult is what an optimizer step did.
 type StepResult struct {
 	Version  traj.Version
-	GradNorm float64 // before clipping
-	Skipped  bool    // the norm was not finite: nothing changed, and Version is the old one
+	GradNorm float64 // before clipping; without the head's where that has an optimizer of its own
+	HeadNorm float64 // of that head's gradient, before clipping
+	Skipped  bool    // a norm was not finite: nothing changed, and Version is the old one
 }
 
 // LearnerCapabilities says what a learner can do.
@@ -142,6 +160,7 @@ type LearnerCapabilities struct {
 	Name      string
 	Numerics  string // a Generator with the same name reports, bit for bit, the log-probs that Forward computes at equal weights
 	Value     bool   // has a value head
+	OwnHead   bool   // the value head has an optimizer of its own and is no part of Weights; see HeadStep
 	Vocab     int
 	MaxTokens int // longest sequence
 	MaxBatch  int // most tokens in one Forward, over all ranks: a distributed learner deals whole sequences out itself
@@ -159,9 +178,10 @@ type WeightSink interface {
 type Weights struct {
 	Version     traj.Version
 	Parent      traj.Version // the version this one was trained from
-	Fingerprint string       // over names, shapes and bytes
+	Fingerprint string       // over names, shapes and bytes; with an adapter, over its base's fingerprint and all of the adapter
 	Folder      string       // safetensors that hold the bytes, for engines elsewhere; "" when they are in Tensors
-	Tensors     []Tensor
+	Tensors     []Tensor     // with an adapter, its base
+	Adapter     *Adapter     // changes some of Tensors; nil for none. Who serves Tensors without it serves another model
 }
 
 // Tensor is one named array. Names and shapes are those of the Hugging Face checkpoint.

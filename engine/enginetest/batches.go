@@ -41,7 +41,11 @@ func (c *checking) backward(s Subject, b engine.Batch, d float32) {
 
 func (c *checking) step(s Subject, lr float64) engine.StepResult {
 	c.Helper()
-	result, err := s.Learner.Step(c.ctx, engine.StepOptions{LR: lr})
+	o := engine.StepOptions{LR: lr}
+	if s.Learner.Capabilities().OwnHead {
+		o.Head = &engine.HeadStep{LR: lr}
+	}
+	result, err := s.Learner.Step(c.ctx, o)
 	c.noError(err, "Step")
 	return result
 }
@@ -60,11 +64,21 @@ func (c *checking) sameWeights(what string, got, want engine.Weights) {
 	if got.Fingerprint != want.Fingerprint {
 		c.Errorf("%s: fingerprint %q; want %q", what, got.Fingerprint, want.Fingerprint)
 	}
-	if len(got.Tensors) != len(want.Tensors) {
-		c.Fatalf("%s: %d tensors; want %d", what, len(got.Tensors), len(want.Tensors))
+	c.sameTensors(what, got.Tensors, want.Tensors)
+	if got.Adapter != nil && want.Adapter != nil {
+		c.sameTensors(what, got.Adapter.Tensors, want.Adapter.Tensors)
+	} else if got.Adapter != want.Adapter {
+		c.Errorf("%s: an adapter is there: %t; want %t", what, got.Adapter != nil, want.Adapter != nil)
 	}
-	for i := range got.Tensors {
-		c.sameBits(what+": "+got.Tensors[i].Name, got.Tensors[i].Data, want.Tensors[i].Data)
+}
+
+func (c *checking) sameTensors(what string, got, want []engine.Tensor) {
+	c.Helper()
+	if len(got) != len(want) {
+		c.Fatalf("%s: %d tensors; want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		c.sameBits(what+": "+got[i].Name, got[i].Data, want[i].Data)
 	}
 }
 
@@ -109,12 +123,22 @@ func (c *checking) weights(s Subject) engine.Weights {
 	c.Helper()
 	w, err := s.Learner.Weights(c.ctx)
 	c.noError(err, "reading the weights")
-	w.Tensors = slices.Clone(w.Tensors)
-	for i := range w.Tensors {
-		w.Tensors[i].Data = slices.Clone(w.Tensors[i].Data)
-		w.Tensors[i].Shape = slices.Clone(w.Tensors[i].Shape)
+	w.Tensors = cloned(w.Tensors)
+	if w.Adapter != nil {
+		a := *w.Adapter
+		a.Tensors = cloned(a.Tensors)
+		w.Adapter = &a
 	}
 	return w
+}
+
+func cloned(tensors []engine.Tensor) []engine.Tensor {
+	list := slices.Clone(tensors)
+	for i := range list {
+		list[i].Data = slices.Clone(list[i].Data)
+		list[i].Shape = slices.Clone(list[i].Shape)
+	}
+	return list
 }
 
 // score recomputes the log-probs of a reply by the learner.

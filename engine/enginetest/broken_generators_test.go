@@ -257,7 +257,7 @@ var brokenGenerators = map[string][]func(*subject){
 		s.Generator = generator{Generator: g, generate: func(ctx context.Context, r engine.Request, emit func(engine.Token)) (engine.Reply, error) {
 			if calls.Add(1) == 6 {
 				now := kept
-				now.Fingerprint = enginetest.Fingerprint(kept.Tensors)
+				now.Fingerprint = enginetest.Fingerprint(kept)
 				_ = inner.Publish(ctx, now)
 			}
 			return g.Generate(ctx, r, emit)
@@ -307,7 +307,7 @@ var brokenGenerators = map[string][]func(*subject){
 			return err
 		}),
 		publishing(func(inner engine.WeightSink, w engine.Weights) error { // believes any fingerprint
-			w.Fingerprint = enginetest.Fingerprint(w.Tensors)
+			w.Fingerprint = enginetest.Fingerprint(w)
 			return inner.Publish(context.Background(), w)
 		}),
 	},

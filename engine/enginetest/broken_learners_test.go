@@ -103,7 +103,11 @@ var brokenLearners = map[string][]func(*subject){
 		weighing(func(w *engine.Weights) { w.Fingerprint = "constant" }),
 	},
 	"Learner/Fingerprint": {weighing(func(w *engine.Weights) { w.Fingerprint = "constant" })},
-	"Learner/Learns":      {deriving(scale(-1)), deriving(scale(0))},
+	"Learner/Head": {stepping(func(inner engine.Learner, o engine.StepOptions) (engine.StepResult, error) { // has no use for it
+		o.Head = nil
+		return inner.Step(background, o)
+	})},
+	"Learner/Learns": {deriving(scale(-1)), deriving(scale(0))},
 	"Learner/Canary": {
 		stepping(func(inner engine.Learner, o engine.StepOptions) (engine.StepResult, error) {
 			o.LR = max(o.LR, 1e-6)

@@ -119,7 +119,8 @@ func checkFiniteDifference(c *checking) {
 func (c *checking) differences(s Subject, loss func() float64) {
 	c.Helper()
 	moved := false
-	for _, tensor := range c.weights(s).Tensors {
+	w := c.weights(s)
+	for _, tensor := range *changing(&w) {
 		gradient := make([]float64, len(tensor.Data))
 		for i := range gradient {
 			gradient[i] = s.Probe.Gradient(tensor.Name, i)

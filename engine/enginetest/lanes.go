@@ -114,6 +114,9 @@ func checkValueGradient(c *checking) {
 	s := c.learner()
 	c.need(s.Probe != nil, "a Probe, for finite differences")
 	c.need(s.Learner.Capabilities().Value, "a value head")
+	if s.Learner.Capabilities().OwnHead {
+		c.moveHead(s)
+	}
 	b := c.batch(s, 0)
 	d := varied(len(b.Score))
 	pass := c.forward(s, b, engine.Want{Value: true, Grad: true})

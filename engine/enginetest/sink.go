@@ -196,16 +196,21 @@ func checkRefusesWrong(c *checking) {
 	version, fingerprint := s.Sink.Serving()
 	c.train(s)
 	for what, spoil := range map[string]func(*engine.Weights){
-		"a missing tensor":    func(w *engine.Weights) { w.Tensors = w.Tensors[1:] },
-		"an unknown tensor":   func(w *engine.Weights) { w.Tensors[0].Name = "enginetest.unknown" },
-		"a tensor cut short":  func(w *engine.Weights) { w.Tensors[0].Data = w.Tensors[0].Data[1:] },
-		"a wrong shape":       func(w *engine.Weights) { w.Tensors[0].Shape = []int{len(w.Tensors[0].Data) / 2, 2, 1, 1} },
+		"a missing tensor":    func(w *engine.Weights) { *changing(w) = (*changing(w))[1:] },
+		"an unknown tensor":   func(w *engine.Weights) { (*changing(w))[0].Name = "enginetest.unknown" },
+		"a tensor cut short":  func(w *engine.Weights) { t := &(*changing(w))[0]; t.Data = t.Data[1:] },
+		"a wrong shape":       func(w *engine.Weights) { t := &(*changing(w))[0]; t.Shape = []int{len(t.Data) / 2, 2, 1, 1} },
 		"a wrong fingerprint": func(w *engine.Weights) { w.Fingerprint = "another" },
+		"a lost adapter":      func(w *engine.Weights) { w.Adapter = nil },
+		"another base":        func(w *engine.Weights) { w.Adapter.Base = "another" },
 	} {
 		w := c.weights(s)
+		if w.Adapter == nil && (what == "a lost adapter" || what == "another base") {
+			continue
+		}
 		spoil(&w)
-		if s.Fingerprint != nil && what != "a wrong fingerprint" {
-			w.Fingerprint = s.Fingerprint(w.Tensors)
+		if s.Fingerprint != nil && what != "a wrong fingerprint" && what != "a lost adapter" {
+			w.Fingerprint = s.Fingerprint(w)
 		}
 		if err := s.Sink.Publish(c.ctx, w); err == nil {
 			c.Errorf("weights with %s were published", what)
@@ -217,4 +222,12 @@ func checkRefusesWrong(c *checking) {
 	if got := c.generate(s, r); s.Generator.Capabilities().Deterministic {
 		c.sameTokens("after refused weights", got, want)
 	}
+}
+
+// changing are the tensors that a learner changes.
+func changing(w *engine.Weights) *[]engine.Tensor {
+	if w.Adapter != nil {
+		return &w.Adapter.Tensors
+	}
+	return &w.Tensors
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"molt/engine"
 )
@@ -18,6 +19,7 @@ var stepChecks = []Check{
 	{"Learner/Skipped", checkSkipped},
 	{"Learner/SaveLoad", checkSaveLoad},
 	{"Learner/BadLoad", checkBadLoad},
+	{"Learner/Head", checkHead},
 }
 
 func checkStepVersion(c *checking) {
@@ -25,8 +27,7 @@ func checkStepVersion(c *checking) {
 	before := c.weights(s)
 	for i := range 3 {
 		c.backward(s, c.batch(s, i), 1)
-		result, err := s.Learner.Step(c.ctx, engine.StepOptions{LR: 1e-3, Clip: 1})
-		c.noError(err, "Step")
+		result := c.step(s, 1e-3)
 		after := c.weights(s)
 		if result.Version != before.Version+1 || after.Version != result.Version || after.Parent != before.Version {
 			c.Errorf("a step from version %d gave %d; the weights say %d from %d", before.Version, result.Version, after.Version, after.Parent)
@@ -46,7 +47,7 @@ func checkFingerprint(c *checking) {
 	c.need(s.Fingerprint != nil, "Fingerprint, to check fingerprints")
 	for range 2 {
 		w := c.weights(s)
-		if want := s.Fingerprint(w.Tensors); w.Fingerprint != want {
+		if want := s.Fingerprint(w); w.Fingerprint != want {
 			c.Errorf("fingerprint %q of weights with %q", w.Fingerprint, want)
 		}
 		c.train(s)
@@ -140,4 +141,57 @@ func checkBadLoad(c *checking) {
 	c.wantError(err, "Load of a missing folder")
 	c.sameWeights("a failed Load", c.weights(s), before)
 	c.train(s)
+}
+
+// checkHead steps a value head alone: values move, and the policy keeps its bits and its version. Where the head has no
+// optimizer of its own, options for one are refused.
+func checkHead(c *checking) {
+	s := c.learner()
+	if !s.Learner.Capabilities().OwnHead {
+		c.backward(s, c.batch(s, 0), 1)
+		_, err := s.Learner.Step(c.ctx, engine.StepOptions{LR: 1e-3, Head: &engine.HeadStep{LR: 1e-3}})
+		c.wantError(err, "Step of a value head that has no optimizer of its own")
+		return
+	}
+	b, before := c.batch(s, 0), c.weights(s)
+	logp, value := c.logp(s, b), c.value(s, b)
+	_, err := s.Learner.Step(c.ctx, engine.StepOptions{LR: 1e-3})
+	c.wantError(err, "Step without options for the value head")
+	c.moveHead(s)
+	c.sameWeights("steps of the value head alone", c.weights(s), before)
+	if v := c.weights(s).Version; v != before.Version {
+		c.Errorf("version %d after steps of the value head alone; want %d", v, before.Version)
+	}
+	c.sameBits("log-probs after steps of the value head alone", c.logp(s, b), logp)
+	if slices.Equal(c.value(s, b), value) {
+		c.Errorf("values stay %v after steps of the value head", value[0])
+	}
+	c.train(s)
+	if after := c.weights(s); after.Version != before.Version+1 || after.Fingerprint == before.Fingerprint {
+		c.Errorf("a step of both gave version %d from %d, fingerprint %q from %q", after.Version, before.Version, after.Fingerprint, before.Fingerprint)
+	}
+}
+
+// moveHead raises the values of a batch by its value head alone.
+func (c *checking) moveHead(s Subject) {
+	c.Helper()
+	for range 3 {
+		pass := c.forward(s, c.batch(s, 0), engine.Want{Value: true, Grad: true})
+		n := len(pass.Logp())
+		d := slices.Repeat([]float32{-1}, n)
+		c.noError(pass.Backward(c.ctx, ones(n), nil, d), "Backward")
+		result, err := s.Learner.Step(c.ctx, engine.StepOptions{LR: 1e-2, Head: &engine.HeadStep{LR: 1e-1, Only: true}})
+		c.noError(err, "Step")
+		if !(result.HeadNorm > 0) || result.GradNorm != 0 || result.Skipped {
+			c.Errorf("a step of the value head alone: %+v; want a gradient norm of the head, and none of the policy", result)
+		}
+	}
+}
+
+// value runs one pass and gives its values.
+func (c *checking) value(s Subject, b engine.Batch) []float32 {
+	c.Helper()
+	pass := c.forward(s, b, engine.Want{Value: true})
+	defer pass.Release()
+	return slices.Clone(pass.Value())
 }

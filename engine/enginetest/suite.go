@@ -34,8 +34,8 @@ type Subject struct {
 	// alone and in a batch. 0 demands equal bits.
 	Tolerance float64
 
-	Fingerprint func([]engine.Tensor) string // how the engine's fingerprints are made; lets the suite make weights of its own
-	Probe       Probe                        // of the Learner
+	Fingerprint func(engine.Weights) string // how the engine's fingerprints are made; lets the suite make weights of its own
+	Probe       Probe                       // of the Learner
 	Faults      Faults
 }
 

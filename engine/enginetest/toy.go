@@ -35,7 +35,7 @@ func newToy(vocab int, seed uint64) toy {
 	for i := range w.value {
 		w.value[i] = float32(uniform(engine.Key{Seed: seed, Turn: 1}, i))
 	}
-	w.fingerprint = Fingerprint(w.tensors())
+	w.fingerprint = Fingerprint(engine.Weights{Tensors: w.tensors()})
 	return w
 }
 
@@ -48,6 +48,9 @@ func (w toy) tensors() []engine.Tensor {
 
 // toyFrom copies published weights, if they are those of a toy.
 func toyFrom(w engine.Weights, vocab int) (toy, error) {
+	if w.Adapter != nil {
+		return toy{}, fmt.Errorf("an adapter; a toy has no use for it")
+	}
 	t := toy{vocab: vocab, version: w.Version, parent: w.Parent, fingerprint: w.Fingerprint}
 	if want := t.tensors(); len(w.Tensors) != len(want) {
 		return t, fmt.Errorf("%d tensors; a toy has %d", len(w.Tensors), len(want))
@@ -58,7 +61,7 @@ func toyFrom(w engine.Weights, vocab int) (toy, error) {
 			return t, fmt.Errorf("tensor %q of shape %v with %d numbers; want %q of shape %v", got.Name, got.Shape, len(got.Data), want.Name, want.Shape)
 		}
 	}
-	if f := Fingerprint(w.Tensors); f != w.Fingerprint {
+	if f := Fingerprint(w); f != w.Fingerprint {
 		return t, fmt.Errorf("the fingerprint says %q, the bytes %q", w.Fingerprint, f)
 	}
 	t.table, t.value = slices.Clone(w.Tensors[0].Data), slices.Clone(w.Tensors[1].Data)
@@ -74,9 +77,9 @@ func elements(shape []int) int {
 }
 
 // Fingerprint is how the scripted engine fingerprints weights: SHA-256 over names, shapes and bytes.
-func Fingerprint(tensors []engine.Tensor) string {
+func Fingerprint(w engine.Weights) string {
 	h := sha256.New()
-	for _, t := range tensors {
+	for _, t := range w.Tensors {
 		fmt.Fprintf(h, "%q %v\n", t.Name, t.Shape)
 		binary.Write(h, binary.LittleEndian, t.Data) // a hash never fails
 	}

@@ -82,6 +82,9 @@ func (l *Toy) Step(_ context.Context, o engine.StepOptions) (engine.StepResult, 
 	if err := l.ready("step"); err != nil {
 		return engine.StepResult{}, err
 	}
+	if o.Head != nil {
+		return engine.StepResult{}, errors.New("enginetest: step: the value head has no optimizer of its own")
+	}
 	var squares float64
 	for _, g := range [][]float64{l.dTable, l.dValue} {
 		for _, d := range g {
@@ -99,7 +102,7 @@ func (l *Toy) Step(_ context.Context, o engine.StepOptions) (engine.StepResult, 
 		descend(l.weights.value, l.dValue, rate)
 		l.weights.parent = l.weights.version
 		l.weights.version++
-		l.weights.fingerprint = Fingerprint(l.weights.tensors())
+		l.weights.fingerprint = Fingerprint(engine.Weights{Tensors: l.weights.tensors()})
 		result.Version = l.weights.version
 	}
 	clear(l.dTable)

@@ -13,7 +13,8 @@ import (
 // numerics names the arithmetic that generator and learner share: float32, one order for every sum.
 const numerics = "molt-f32-1"
 
-// Config says how the embedded engine uses its machine and how it optimises. Nothing but Optimizer changes a bit of the result.
+// Config says how the embedded engine uses its machine and how it optimises. Only Optimizer, LoRA and Head
+// change the result.
 type Config struct {
 	// Threads that compute, for the generator and for the learner each, the caller's included. 0 takes all cores. Idle ones
 	// spin for a moment before they sleep, so where both compute at once, each should get a part of the cores.
@@ -31,6 +32,11 @@ type Config struct {
 	BatchTokens int
 	// Optimizer says how the learner's parameters step; the learning rate comes with each step.
 	Optimizer optim.Config
+	// LoRA, where its Rank is not 0, trains an adapter over the weights in their place.
+	LoRA LoRA
+	// Head gives the value head an optimizer of its own, AdamW, and leaves it out of Weights: policy and critic share the
+	// trunk. nil makes it a parameter like any other.
+	Head *optim.Config
 }
 
 // Default is a configuration for models that train on one machine.
@@ -72,6 +78,29 @@ func (c Config) Validate(m model.Config) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
+	errs := []error{c.validateMachine(m)}
+	params, head, err := c.trains(m)
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	errs = append(errs, c.Optimizer.Validate(params))
+	if c.LoRA.Rank > 0 && c.Optimizer.Name == "muon" {
+		errs = append(errs, errors.New("local: LoRA steps with adam: Muon makes the step of a matrix orthogonal, and the factors of an adapter are none of the model's"))
+	}
+	if c.Head == nil {
+		return errors.Join(errs...)
+	}
+	if c.Head.Name != "adam" {
+		errs = append(errs, fmt.Errorf("local: Head.Name is %q; it must be adam", c.Head.Name))
+	}
+	return errors.Join(append(errs, c.Head.Validate(head))...)
+}
+
+// validateMachine checks what generators, scorers and learners share.
+func (c Config) validateMachine(m model.Config) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
 	c = c.resolve(m)
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -84,5 +113,5 @@ func (c Config) Validate(m model.Config) error {
 	check(c.Running >= 1, "Running is %d; it must be at least 1", c.Running)
 	check(c.StepTokens >= c.Running, "StepTokens is %d; it must be at least Running, %d", c.StepTokens, c.Running)
 	check(c.BatchTokens >= m.MaxPositions, "BatchTokens is %d; the longest sequence has %d", c.BatchTokens, m.MaxPositions)
-	return errors.Join(append(errs, c.Optimizer.Validate(trained(model.Layout(m), nil)))...)
+	return errors.Join(errs...)
 }

@@ -110,11 +110,53 @@ func runOnce(t *testing.T, shape model.Config, config local.Config) []any {
 	return all
 }
 
+// kinds are learners that differ in what they train.
+var kinds = map[string]struct {
+	shape string
+	set   func(*local.Config)
+}{
+	"adapter": {"qwen", func(c *local.Config) {
+		c.LoRA = local.LoRA{Rank: 3, Alpha: 6, Targets: []string{"all-linear"}, Seed: 1}
+	}},
+	"adapter and head": {"llama", func(c *local.Config) {
+		c.LoRA = local.LoRA{Rank: 20, Alpha: 4, RSLoRA: true, Targets: []string{"q_proj", "down_proj"}, Seed: 1}
+		head := optim.Default()
+		c.Head = &head
+	}},
+	"head": {"llama", func(c *local.Config) {
+		head := optim.Default()
+		c.Head = &head
+	}},
+}
+
+func TestKindsConform(t *testing.T) {
+	for name, kind := range kinds {
+		for _, threads := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s/threads=%d", name, threads), func(t *testing.T) {
+				config := local.Default()
+				config.Threads, config.Running, config.StepTokens = threads, 16, 64
+				kind.set(&config)
+				enginetest.Run(t, func(t testing.TB) enginetest.Subject { return subject(t, shapes[kind.shape], config) })
+			})
+		}
+	}
+}
+
+// subject makes engines that serve and train the same weights. An adapter does not begin with zeros here, which would keep
+// half of its gradients zero.
 func subject(t testing.TB, shape model.Config, config local.Config) enginetest.Subject {
-	w := fresh(t, shape)
-	g, err := local.NewGenerator(shape, w, config)
+	served := shape
+	served.ValueHead = shape.ValueHead && config.Head == nil
+	w := fresh(t, served)
+	g, err := local.NewGenerator(served, w, config)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if config.LoRA.Rank > 0 {
+		w = begun(t, served, w, config)
+		if err := g.Publish(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
 	}
 	l, err := local.NewLearner(shape, w, config)
 	if err != nil {
@@ -129,6 +171,30 @@ type probed struct{ *local.Learner }
 func (p probed) Forward(ctx context.Context, b engine.Batch, want engine.Want) (engine.Pass, error) {
 	p.Refresh()
 	return p.Learner.Forward(ctx, b, want)
+}
+
+// begun puts an adapter on w none of whose factors is zero.
+func begun(t testing.TB, shape model.Config, w engine.Weights, config local.Config) engine.Weights {
+	config.Head = nil
+	l, err := local.NewLearner(shape, w, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	with, err := l.Weights(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Adapter = &engine.Adapter{Base: w.Fingerprint, Rank: config.LoRA.Rank, Alpha: config.LoRA.Alpha, RSLoRA: config.LoRA.RSLoRA}
+	for i, factor := range with.Adapter.Tensors {
+		factor.Data = slices.Clone(factor.Data)
+		for k := range factor.Data {
+			factor.Data[k] = 0.02 * float32((7*k+3*i)%11-5)
+		}
+		w.Adapter.Tensors = append(w.Adapter.Tensors, factor)
+	}
+	w.Fingerprint = local.Fingerprint(w)
+	return w
 }
 
 func fresh(t testing.TB, shape model.Config) engine.Weights {

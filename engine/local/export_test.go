@@ -1,27 +1,46 @@
 package local
 
-// Gradient, SetWeight and Refresh reach into a learner, for finite differences.
+import (
+	"molt/engine"
+	"molt/numeric/model"
+)
+
+// Gradient, SetWeight and Refresh reach into a learner, for finite differences. An adapter is probed by its factors.
 func (l *Learner) Gradient(tensor string, index int) float64 {
-	for _, p := range l.grads.Params() {
-		if p.Name == tensor {
-			return float64(p.Data[index])
+	if l.held.adapt != nil && tensor != headName {
+		l.held.adapt.project(l.pool)
+		for i, f := range l.held.adapt.factors() {
+			if f.Name == tensor {
+				return float64(l.held.adapt.gradients()[i][index])
+			}
 		}
 	}
-	panic("no tensor " + tensor)
+	return float64(named(l.grads.Params(), tensor).Data[index])
 }
 
 func (l *Learner) SetWeight(tensor string, index int, value float32) {
-	for _, p := range l.model.Params() {
-		if p.Name == tensor {
-			p.Data[index] = value
-			return
+	if l.held.adapt != nil && tensor != headName {
+		for _, f := range l.held.adapt.factors() {
+			if f.Name == tensor {
+				f.Data[index] = value
+				return
+			}
 		}
 	}
-	panic("no tensor " + tensor)
+	named(l.held.Model.Params(), tensor).Data[index] = value
+}
+
+func named(params []model.Param, name string) model.Param {
+	for _, p := range params {
+		if p.Name == name {
+			return p
+		}
+	}
+	panic("no tensor " + name)
 }
 
 // Refresh makes weights that were set the ones that Forward uses.
-func (l *Learner) Refresh() { l.model.Refresh(l.pool) }
+func (l *Learner) Refresh() { l.moved() }
 
 // Fingerprint is how weights are fingerprinted.
-var Fingerprint = fingerprint
+func Fingerprint(w engine.Weights) string { return printOf(w) }

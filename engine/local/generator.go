@@ -18,8 +18,9 @@ import (
 // train while it samples. Its loop is a goroutine that lives as long as there are requests; Close waits for it.
 type Generator struct {
 	shape   model.Config
-	params  []model.Param // names and shapes
 	serving atomic.Pointer[label]
+
+	publishing sync.Mutex // one Publish after the other
 
 	mu      sync.Mutex // guards what follows; never held during a step
 	arrived []*call    // not yet seen by the loop
@@ -29,7 +30,7 @@ type Generator struct {
 
 	own   sync.Mutex // guards what follows; held for a step, or for a switch of the weights
 	batch *batch
-	model *model.Model
+	held  held // read under publishing alone as well
 	pool  *kernel.Pool
 }
 
@@ -40,16 +41,17 @@ type label struct {
 }
 
 // NewGenerator makes a generator of models of this shape that serves w, which it copies. Close frees its memory.
+// Config.Optimizer, LoRA and Head are not read.
 func NewGenerator(shape model.Config, w engine.Weights, config Config) (*Generator, error) {
-	if err := config.Validate(shape); err != nil {
+	config = config.resolve(shape)
+	if err := config.validateMachine(shape); err != nil {
 		return nil, err
 	}
-	config = config.resolve(shape)
 	m, err := model.New(shape)
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{shape: shape, params: m.Params(), model: m, pool: kernel.NewPool(config.Threads)}
+	g := &Generator{shape: shape, held: hold(m, m.Params()), pool: kernel.NewPool(config.Threads)}
 	if g.batch, err = newBatch(config, m, g.pool); err == nil {
 		err = g.Publish(context.Background(), w)
 	}
@@ -136,13 +138,16 @@ func (g *Generator) next() bool {
 	return looping
 }
 
-// Publish implements engine.WeightSink: it copies w between two steps. Running requests go on under the new weights from
-// what they have sampled; all their KV is computed again.
+// Publish implements engine.WeightSink: it copies w between two steps. Of weights with an adapter over the base that it
+// serves, it reads the adapter alone, and puts it on its own base. Running requests go on under the new weights from what
+// they have sampled; all their KV is computed again.
 func (g *Generator) Publish(ctx context.Context, w engine.Weights) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("local: publishing version %d: %w", w.Version, err)
 	}
-	if err := checkWeights(g.params, w); err != nil {
+	g.publishing.Lock()
+	defer g.publishing.Unlock()
+	if err := g.held.check(w); err != nil {
 		return fmt.Errorf("local: publishing version %d: %w", w.Version, err)
 	}
 	g.own.Lock()
@@ -151,7 +156,7 @@ func (g *Generator) Publish(ctx context.Context, w engine.Weights) error {
 		return errClosed
 	}
 	g.batch.reload()
-	setWeights(g.model, w, g.pool)
+	g.held.set(w, g.pool)
 	g.batch.version, g.batch.print = w.Version, w.Fingerprint
 	g.serving.Store(&label{w.Version, w.Fingerprint})
 	return nil
@@ -170,16 +175,18 @@ func (g *Generator) Close() error {
 	g.mu.Unlock()
 	g.loops.Wait()
 
+	g.publishing.Lock()
+	defer g.publishing.Unlock()
 	g.own.Lock()
 	defer g.own.Unlock()
-	if g.model == nil {
+	if g.held.Model == nil {
 		return nil
 	}
 	g.pool.Close()
 	if g.batch != nil {
 		g.batch.close()
 	}
-	g.model.Free()
-	g.batch, g.model = nil, nil
+	g.held.free()
+	g.batch, g.held.Model = nil, nil
 	return nil
 }

@@ -34,7 +34,7 @@ func TestUnderFire(t *testing.T) {
 	first, second := fresh(t, shapes["qwen"]), fresh(t, shapes["qwen"])
 	second.Version, second.Parent = 1, 0
 	second.Tensors[0].Data[0] += 1
-	second.Fingerprint = local.Fingerprint(second.Tensors)
+	second.Fingerprint = local.Fingerprint(second)
 
 	var clients sync.WaitGroup
 	for i := range 12 {

@@ -2,131 +2,115 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"molt/engine"
-	"molt/numeric/kernel"
 	"molt/numeric/model"
 	"molt/numeric/optim"
 	"molt/traj"
 )
 
-// Learner implements engine.Learner. One goroutine drives it.
+// Learner implements engine.Learner: a scorer whose weights, or the adapter over them, are under training. One goroutine
+// drives it.
 type Learner struct {
-	config    Config
-	shape     model.Config
-	model     *model.Model
-	pool      *kernel.Pool
-	work      *model.Work
-	grads     *model.Grads
+	Scorer
 	optimizer *optim.Optimizer
+	head      *optim.Optimizer // of the value head; nil where optimizer steps it, or there is none
+	headGrad  []float32
 	version   traj.Version
 	parent    traj.Version
 	print     string // fingerprint of the weights; "" until asked for
-	living    *pass
 }
 
-// NewLearner makes a learner that starts from w, which it copies, with a fresh optimizer. Close frees its memory.
+// NewLearner makes a learner that starts from w, which it copies, with a fresh optimizer. Close frees its memory. With
+// Config.LoRA it trains the adapter of w, or a fresh one where w has none. With Config.Head the value head is no part of w,
+// and starts with zeros: it foresees nothing until it has learned.
 func NewLearner(shape model.Config, w engine.Weights, config Config) (*Learner, error) {
 	if err := config.Validate(shape); err != nil {
 		return nil, err
 	}
 	config = config.resolve(shape)
-	m, err := model.New(shape)
+	w, err := config.start(shape, w)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkWeights(m.Params(), w); err != nil {
-		m.Free()
+	s, err := newScorer(shape, w, config)
+	if err != nil {
 		return nil, fmt.Errorf("local: starting a learner: %w", err)
 	}
-	l := &Learner{config: config, shape: shape, model: m}
-	if err := l.prepare(); err != nil {
-		m.Free()
-		return nil, err
+	l := &Learner{Scorer: *s, version: w.Version, parent: w.Parent, print: w.Fingerprint}
+	if err := l.prepare(w); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
-	l.version, l.parent, l.print = w.Version, w.Parent, w.Fingerprint
-	setWeights(m, w, l.pool)
-	l.work = model.NewWork(m, l.pool, config.batchBudget())
 	return l, nil
 }
 
-// prepare allocates what training needs beside the weights.
-func (l *Learner) prepare() (err error) {
+// start is w with the adapter that is trained first.
+func (c Config) start(shape model.Config, w engine.Weights) (engine.Weights, error) {
+	switch {
+	case c.LoRA.Rank == 0 && w.Adapter != nil:
+		return w, errors.New("local: starting a learner: the weights have an adapter; merge it, or train it with LoRA")
+	case c.LoRA.Rank == 0:
+		return w, nil
+	case w.Adapter != nil:
+		return w, c.LoRA.matches(w.Adapter, model.Layout(shape))
+	}
+	var err error
+	if w.Adapter, err = c.LoRA.fresh(model.Layout(shape), w.Fingerprint); err == nil {
+		w.Fingerprint = peft(w.Adapter).Fingerprint(w.Fingerprint)
+	}
+	return w, err
+}
+
+// prepare sets the weights and allocates what training needs beside them.
+func (l *Learner) prepare(w engine.Weights) (err error) {
 	if l.grads, err = model.NewGrads(l.shape); err != nil {
 		return err
 	}
-	if l.optimizer, err = optim.New(trained(l.model.Params(), l.grads.Params()), l.config.Optimizer, l.config.Threads); err != nil {
-		l.grads.Free()
+	if w.Adapter != nil {
+		setWeights(l.held.Model, w, l.pool)
+		l.held.base = w.Adapter.Base
+		l.held.adapt = newAdaptation(l.held.Params(), l.grads.Params(), w.Adapter, l.config.Threads)
+	}
+	l.held.set(w, l.pool)
+	l.work = model.NewWork(l.held.Model, l.pool, l.config.batchBudget())
+	params, head, err := l.config.trains(l.shape)
+	if err != nil {
 		return err
 	}
-	l.pool = kernel.NewPool(l.config.Threads)
-	return nil
+	l.bind(params)
+	l.bind(head)
+	if l.optimizer, err = optim.New(params, l.config.Optimizer, l.config.Threads); err != nil || head == nil {
+		return err
+	}
+	l.headGrad = head[0].Grad
+	l.head, err = optim.New(head, *l.config.Head, l.config.Threads)
+	return err
 }
 
-// trained pairs weights with gradients for the optimizer; grads is nil where only names and shapes matter.
-func trained(weights, grads []model.Param) []optim.Param {
-	params := make([]optim.Param, len(weights))
-	for i, p := range weights {
-		params[i] = optim.Param{Name: p.Name, Shape: p.Shape, Decay: p.Decay, Data: p.Data}
-		if grads != nil {
-			params[i].Grad = grads[i].Data
+// bind gives parameters under training their numbers and gradients.
+func (l *Learner) bind(params []optim.Param) {
+	data, grad := map[string][]float32{}, map[string][]float32{}
+	for i, p := range l.held.Params() {
+		data[p.Name], grad[p.Name] = p.Data, l.grads.Params()[i].Data
+	}
+	if l.held.adapt != nil {
+		for i, f := range l.held.adapt.factors() {
+			data[f.Name], grad[f.Name] = f.Data, l.held.adapt.gradients()[i]
 		}
 	}
-	return params
+	for i := range params {
+		params[i].Data, params[i].Grad = data[params[i].Name], grad[params[i].Name]
+	}
 }
 
 // Capabilities implements engine.Learner.
 func (l *Learner) Capabilities() engine.LearnerCapabilities {
-	return engine.LearnerCapabilities{
-		Name:      "local",
-		Numerics:  numerics,
-		Value:     l.shape.ValueHead,
-		Vocab:     l.shape.Vocab,
-		MaxTokens: l.shape.MaxPositions,
-		MaxBatch:  l.config.BatchTokens,
-	}
-}
-
-// ready refuses what may not happen beside a living pass, or after the context has ended or the learner has closed.
-func (l *Learner) ready(ctx context.Context, doing string) error {
-	switch {
-	case l.model == nil:
-		return fmt.Errorf("local: %s: the learner is closed", doing)
-	case l.living != nil:
-		return fmt.Errorf("local: %s: a pass is alive; end it with Backward or Release", doing)
-	case ctx.Err() != nil:
-		return fmt.Errorf("local: %s: %w", doing, ctx.Err())
-	}
-	return nil
-}
-
-// Forward implements engine.Learner.
-func (l *Learner) Forward(ctx context.Context, b engine.Batch, want engine.Want) (engine.Pass, error) {
-	if err := l.ready(ctx, "forward"); err != nil {
-		return nil, err
-	}
-	if err := l.check(b, want); err != nil {
-		return nil, err
-	}
-	p := &pass{learner: l, want: want}
-	p.Pass = l.model.Forward(l.work, model.Batch(b), model.Want(want))
-	l.living = p
-	return p, nil
-}
-
-func (l *Learner) check(b engine.Batch, want engine.Want) error {
-	if err := b.Validate(l.shape.Vocab, l.shape.MaxPositions); err != nil {
-		return err
-	}
-	if len(b.Tokens) > l.config.BatchTokens {
-		return fmt.Errorf("local: forward of %d tokens, more than BatchTokens, %d: %w", len(b.Tokens), l.config.BatchTokens, engine.ErrTooLong)
-	}
-	if want.Value && !l.shape.ValueHead {
-		return fmt.Errorf("local: forward with values: the model has no value head")
-	}
-	return l.work.Fits(model.Batch(b))
+	c := l.Scorer.Capabilities()
+	c.OwnHead = l.head != nil
+	return c
 }
 
 // Step implements engine.Learner.
@@ -134,19 +118,68 @@ func (l *Learner) Step(ctx context.Context, o engine.StepOptions) (engine.StepRe
 	if err := l.ready(ctx, "step"); err != nil {
 		return engine.StepResult{}, err
 	}
-	if !(o.LR >= 0 && o.Clip >= 0) || math.IsInf(o.LR, 0) {
-		return engine.StepResult{}, fmt.Errorf("local: step with learning rate %g and clip %g; both must be at least 0, and the rate finite", o.LR, o.Clip)
+	if err := l.checkStep(o); err != nil {
+		return engine.StepResult{}, err
 	}
-	result := engine.StepResult{Version: l.version, GradNorm: l.optimizer.Norm(l.pool)}
-	result.Skipped = math.IsNaN(result.GradNorm) || math.IsInf(result.GradNorm, 0)
-	if !result.Skipped {
-		l.optimizer.Step(l.pool, o.LR, shrink(result.GradNorm, o.Clip))
-		l.model.Refresh(l.pool)
-		l.parent, l.version, l.print = l.version, l.version+1, ""
-		result.Version = l.version
+	result := l.norms()
+	if o.Head != nil && o.Head.Only {
+		result.GradNorm = 0
+	}
+	if sum := result.GradNorm + result.HeadNorm; math.IsNaN(sum) || math.IsInf(sum, 0) {
+		result.Skipped = true
+	} else {
+		l.take(o, result)
 	}
 	l.grads.Zero()
+	result.Version = l.version
 	return result, nil
+}
+
+func (l *Learner) checkStep(o engine.StepOptions) error {
+	usable := func(lr, clip float64) bool { return lr >= 0 && clip >= 0 && !math.IsInf(lr, 0) }
+	switch {
+	case !usable(o.LR, o.Clip):
+		return fmt.Errorf("local: step with learning rate %g and clip %g; both must be at least 0, and the rate finite", o.LR, o.Clip)
+	case (o.Head != nil) != (l.head != nil):
+		return fmt.Errorf("local: step with options for the value head: %t; with an optimizer of its own for it: %t", o.Head != nil, l.head != nil)
+	case o.Head != nil && !usable(o.Head.LR, o.Head.Clip):
+		return fmt.Errorf("local: step of the value head with learning rate %g and clip %g; both must be at least 0, and the rate finite", o.Head.LR, o.Head.Clip)
+	}
+	return nil
+}
+
+// norms are those of the gradients that were accumulated, of what is trained.
+func (l *Learner) norms() (r engine.StepResult) {
+	if l.held.adapt != nil {
+		l.held.adapt.project(l.pool)
+	}
+	r.GradNorm = l.optimizer.Norm(l.pool)
+	if l.head != nil {
+		r.HeadNorm = l.head.Norm(l.pool)
+	}
+	return r
+}
+
+// take steps what is to step.
+func (l *Learner) take(o engine.StepOptions, norms engine.StepResult) {
+	if o.Head != nil {
+		l.head.Step(l.pool, o.Head.LR, shrink(norms.HeadNorm, o.Head.Clip))
+		if o.Head.Only {
+			return
+		}
+	}
+	l.optimizer.Step(l.pool, o.LR, shrink(norms.GradNorm, o.Clip))
+	l.moved()
+	l.parent, l.version = l.version, l.version+1
+}
+
+// moved makes numbers that were changed the ones that passes use.
+func (l *Learner) moved() {
+	if l.held.adapt != nil {
+		l.held.adapt.merge(l.pool)
+	}
+	l.held.Refresh(l.pool)
+	l.print = ""
 }
 
 // shrink is what gradients are multiplied by so that their norm is at most clip; 0 does not clip.
@@ -159,30 +192,40 @@ func shrink(norm, clip float64) float64 {
 
 // Weights implements engine.Learner.
 func (l *Learner) Weights(context.Context) (engine.Weights, error) {
-	if l.model == nil {
-		return engine.Weights{}, fmt.Errorf("local: reading the weights: the learner is closed")
+	if l.held.Model == nil {
+		return engine.Weights{}, errors.New("local: reading the weights: the learner is closed")
 	}
-	w := engine.Weights{Version: l.version, Parent: l.parent, Tensors: tensors(l.model.Params())}
+	w := engine.Weights{Version: l.version, Parent: l.parent, Tensors: l.held.baseTensors()}
+	if l.held.adapt != nil {
+		w.Adapter = l.held.adapt.adapter()
+	}
 	if l.print == "" {
-		l.print = fingerprint(w.Tensors)
+		l.print = printOf(w)
 	}
 	w.Fingerprint = l.print
 	return w, nil
 }
 
+// printOf is the fingerprint of weights whose base is as it was.
+func printOf(w engine.Weights) string {
+	if w.Adapter == nil {
+		return fingerprint(w.Tensors)
+	}
+	return peft(w.Adapter).Fingerprint(w.Adapter.Base)
+}
+
 // Close implements engine.Learner.
 func (l *Learner) Close() error {
-	if l.model == nil {
+	if l.held.Model == nil {
 		return nil
 	}
-	if l.living != nil {
-		l.living.Release()
+	for _, o := range []*optim.Optimizer{l.optimizer, l.head} {
+		if o != nil {
+			o.Free()
+		}
 	}
-	l.pool.Close()
-	l.work.Free()
-	l.optimizer.Free()
-	l.grads.Free()
-	l.model.Free()
-	l.model = nil
-	return nil
+	if l.grads != nil {
+		l.grads.Free()
+	}
+	return l.Scorer.Close()
 }

@@ -69,7 +69,7 @@ func TestThreadsChangeNoBit(t *testing.T) {
 				backward(t, l, i+7, 0.05)
 				step(t, l, engine.StepOptions{LR: 1e-2, Clip: 0.5})
 			}
-			got := fingerprintOf(t, l)
+			got := printed(t, l)
 			if want == "" {
 				want = got
 			}
@@ -80,7 +80,7 @@ func TestThreadsChangeNoBit(t *testing.T) {
 	}
 }
 
-func fingerprintOf(t testing.TB, l *Learner) string {
+func printed(t testing.TB, l *Learner) string {
 	w, err := l.Weights(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestOptimizer(t *testing.T) {
 	for _, clip := range []float64{0, 0.25} {
 		l := newLearner(t, tiny, func(c *Config) { c.Optimizer.Adam = optim.Adam{Beta1: b1, Beta2: b2, Eps: eps, Decay: decay} })
 		want := map[string][][3]float64{} // w, m, v
-		for _, p := range l.model.Params() {
+		for _, p := range l.held.Params() {
 			for _, w := range p.Data {
 				want[p.Name] = append(want[p.Name], [3]float64{float64(w)})
 			}
@@ -119,7 +119,7 @@ func TestOptimizer(t *testing.T) {
 					e[1] = b1*e[1] + (1-b1)*g
 					e[2] = b2*e[2] + (1-b2)*g*g
 					m, v := e[1]/(1-math.Pow(b1, float64(taken))), e[2]/(1-math.Pow(b2, float64(taken)))
-					if len(l.model.Params()[i].Shape) == 2 {
+					if len(l.held.Params()[i].Shape) == 2 {
 						e[0] -= lr * decay * e[0]
 					}
 					e[0] -= lr * m / (math.Sqrt(v) + eps)
@@ -129,7 +129,7 @@ func TestOptimizer(t *testing.T) {
 				t.Errorf("gradient norm %v; want %v", result.GradNorm, norm)
 			}
 		}
-		for _, p := range l.model.Params() {
+		for _, p := range l.held.Params() {
 			for k, w := range p.Data {
 				if math.Abs(float64(w)-want[p.Name][k][0]) > 1e-5 {
 					t.Fatalf("clip %v: %s[%d] is %v; want %v", clip, p.Name, k, w, want[p.Name][k][0])
@@ -247,7 +247,7 @@ func TestCheckpointFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want []string
-		for _, p := range l.model.Params() {
+		for _, p := range l.held.Params() {
 			want = append(append(want, p.Name), c.want(p)...)
 		}
 		slices.Sort(want)
@@ -270,11 +270,11 @@ func TestCheckpointsOfOtherOptimizers(t *testing.T) {
 		backward(t, c[0], 1, 1)
 		step(t, c[0], engine.StepOptions{LR: 1e-3})
 		save(t, c[0], dir)
-		before := fingerprintOf(t, c[1])
+		before := printed(t, c[1])
 		if _, err := c[1].Load(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "another optimizer, or from one that froze other parameters") {
 			t.Errorf("error %v; want one that names the optimizer", err)
 		}
-		if fingerprintOf(t, c[1]) != before {
+		if printed(t, c[1]) != before {
 			t.Error("a refused checkpoint changed weights")
 		}
 	}
@@ -284,7 +284,7 @@ func TestCheckpointsOfOtherOptimizers(t *testing.T) {
 func TestFreeze(t *testing.T) {
 	l := newLearner(t, tiny, func(c *Config) { c.Optimizer.Freeze = []string{"model.layers.0.*", "*embed_tokens*"} })
 	before := map[string][]float32{}
-	for _, p := range l.model.Params() {
+	for _, p := range l.held.Params() {
 		before[p.Name] = slices.Clone(p.Data)
 	}
 	for i := range int32(2) {
@@ -294,7 +294,7 @@ func TestFreeze(t *testing.T) {
 			t.Fatal("the gradient of a frozen parameter ended the step")
 		}
 	}
-	for _, p := range l.model.Params() {
+	for _, p := range l.held.Params() {
 		frozen := strings.HasPrefix(p.Name, "model.layers.0.") || p.Name == "model.embed_tokens.weight"
 		if slices.Equal(p.Data, before[p.Name]) != frozen {
 			t.Errorf("%s: changed is %v, frozen is %v", p.Name, !frozen, frozen)

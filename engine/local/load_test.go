@@ -78,7 +78,7 @@ func TestWeightsMustFit(t *testing.T) {
 	} {
 		w := fresh(t, shape)
 		spoil(&w)
-		w.Fingerprint = local.Fingerprint(w.Tensors)
+		w.Fingerprint = local.Fingerprint(w)
 		if _, err := local.NewLearner(shape, w, local.Default()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a learner: error %v; want %q", err, want)
 		}

@@ -9,10 +9,10 @@ import (
 	"molt/numeric/model"
 )
 
-// pass implements engine.Pass. Its lanes lie in the learner's memory: they are gone when the pass has ended.
+// pass implements engine.Pass. Its lanes lie in the scorer's memory: they are gone when the pass has ended.
 type pass struct {
 	*model.Pass // nil when the pass has ended
-	learner     *Learner
+	scorer      *Scorer
 	want        engine.Want
 }
 
@@ -52,7 +52,7 @@ func (p *pass) Backward(_ context.Context, dLogp, dEntropy, dValue []float32) er
 	); err != nil {
 		return err
 	}
-	p.Pass.Backward(p.learner.grads, dLogp, dEntropy, dValue)
+	p.Pass.Backward(p.scorer.grads, dLogp, dEntropy, dValue)
 	p.Release()
 	return nil
 }
@@ -66,7 +66,7 @@ func fits(lane string, d []float32, given bool, of []float32) error {
 
 // Release implements engine.Pass.
 func (p *pass) Release() {
-	if p.learner.living == p {
-		p.learner.living, p.Pass = nil, nil
+	if p.scorer.living == p {
+		p.scorer.living, p.Pass = nil, nil
 	}
 }

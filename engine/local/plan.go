@@ -8,31 +8,55 @@ import (
 // Memory is what the embedded engine reserves, in bytes. Address space that is never touched, like pages of KV that no
 // request reached, costs no memory.
 type Memory struct {
-	GeneratorWeights int64 // weights and the copies that products read
+	GeneratorWeights int64 // weights and the copies that products read; with LoRA also the base of what is adapted, and the factors
 	KV               int64 // Config.Pages pages
 	GeneratorWork    int64 // activations of a step
 
-	LearnerWeights int64 // weights and the copies that products read, forward and backward
-	Gradients      int64
+	LearnerWeights int64 // weights and the copies that products read, forward and backward; with LoRA as above
+	Gradients      int64 // of every weight, adapted or not: those of the factors follow from them
 	Moments        int64 // of the optimizer, and its room to work in
 	Activations    int64 // of Config.BatchTokens tokens, kept for the backward
+
+	Scorer int64 // all of a scorer: weights, and activations of Config.BatchTokens tokens in one layer
 }
 
-// Plan says what a generator and a learner of models of this shape will reserve.
+// Plan says what a generator, a learner and a scorer of models of this shape will reserve.
 func Plan(shape model.Config, config Config) (Memory, error) {
 	if err := config.Validate(shape); err != nil {
 		return Memory{}, err
 	}
 	config = config.resolve(shape)
-	return Memory{
-		GeneratorWeights: model.ModelBytes(shape, false),
+	params, head, err := config.trains(shape)
+	if err != nil {
+		return Memory{}, err
+	}
+	served := shape
+	served.ValueHead = shape.ValueHead && config.Head == nil
+	m := Memory{
+		GeneratorWeights: model.ModelBytes(served, false),
 		KV:               model.KVBytes(shape, config.Pages),
 		GeneratorWork:    model.WorkBytes(shape, config.Threads, config.stepBudget()) + 4*int64(config.Running)*int64(shape.Vocab),
 		LearnerWeights:   model.ModelBytes(shape, true),
 		Gradients:        model.GradsBytes(shape),
-		Moments:          optim.Bytes(trained(model.Layout(shape), nil), config.Optimizer, config.Threads),
+		Moments:          optim.Bytes(params, config.Optimizer, config.Threads),
 		Activations:      model.WorkBytes(shape, config.Threads, config.batchBudget()),
-	}, nil
+		Scorer:           model.ModelBytes(served, false) + model.WorkBytes(shape, config.Threads, config.scoreBudget()),
+	}
+	if config.Head != nil {
+		m.Moments += optim.Bytes(head, *config.Head, config.Threads)
+	}
+	if config.LoRA.Rank > 0 {
+		m.GeneratorWeights += config.adapterBytes(shape, false)
+		m.LearnerWeights += config.adapterBytes(shape, true)
+	}
+	return m, nil
+}
+
+// adapterBytes is what an adapter takes beside the weights.
+func (c Config) adapterBytes(shape model.Config, grads bool) int64 {
+	layout := model.Layout(shape)
+	names, _ := c.LoRA.names(layout)
+	return 4 * int64(adaptationFloats(layout, names, c.LoRA.Rank, c.Threads, grads))
 }
 
 // Generator is the generator's part.
@@ -43,7 +67,7 @@ func (m Memory) Learner() int64 {
 	return m.LearnerWeights + m.Gradients + m.Moments + m.Activations
 }
 
-// stepBudget is what a step of the generator may hold, batchBudget a pass of the learner.
+// stepBudget is what a step of the generator may hold, batchBudget a pass of the learner, scoreBudget one of a scorer.
 func (c Config) stepBudget() model.Budget {
 	return model.Budget{Tokens: c.StepTokens, Score: c.Running}
 }
@@ -51,3 +75,5 @@ func (c Config) stepBudget() model.Budget {
 func (c Config) batchBudget() model.Budget {
 	return model.Budget{Tokens: c.BatchTokens, Grad: true}
 }
+
+func (c Config) scoreBudget() model.Budget { return model.Budget{Tokens: c.BatchTokens} }
