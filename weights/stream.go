@@ -151,5 +151,6 @@ func marshalIndex(shards []planned, dtype DType) ([]byte, error) {
 		}
 	}
 	index.Metadata.Parameters = index.Metadata.Bytes / int64(dtypeBytes[dtype])
-	return json.Marshal(index, json.Deterministic(true), jsontext.WithIndent("  "))
+	out, err := json.Marshal(index, json.Deterministic(true), jsontext.WithIndent("  "))
+	return append(out, '\n'), err
 }
