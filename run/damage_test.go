@@ -4,7 +4,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,19 +183,29 @@ func TestTwoValidCheckpointsAreKept(t *testing.T) {
 	runRL(t, c)
 }
 
-// TestDamagedBestCheckpoint: the best weights are gone, and the last ones are not passed off as them.
+// TestDamagedBestCheckpoint: the best of the weights that can be read take their place, and an alarm says so.
 func TestDamagedBestCheckpoint(t *testing.T) {
-	c := microRL(t)
-	c.Actor.Adam.LR = 0 // every score is the first one, which stays the best
-	half(t, c, "3")
-	flip(t, filepath.Join(c.Ckpt.Path, folder.CheckpointsDir, "step-000000", "tensors.safetensors"), 0.5)
-	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
-	wantProblem(t, err, problem.RunFolder, "the best checkpoint cannot be read")
-	if _, err := os.Stat(filepath.Join(c.Ckpt.Path, folder.BestDir)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("best: %v", err)
-	}
-	if e, _ := metrics.Last[metrics.RunEnded](eventsOf(t, c)); e.Outcome != "failed" {
-		t.Errorf("ended as %+v", e)
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"one bit": func(t *testing.T, dir string) { flip(t, filepath.Join(dir, "tensors.safetensors"), 0.5) },
+		"gone": func(t *testing.T, dir string) {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := microRL(t)
+			c.Actor.Adam.LR = 0 // every score is the first one, which stays the best
+			half(t, c, "3")
+			damage(t, filepath.Join(c.Ckpt.Path, folder.CheckpointsDir, "step-000000"))
+			result := runRL(t, c)
+			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "best-checkpoint-damaged") || result.BestStep != 2 {
+				t.Errorf("raised %q, best step %d; want 2, whose score is as good", names, result.BestStep)
+			}
+			if _, err := models.Open(filepath.Join(c.Ckpt.Path, folder.BestDir)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -23,6 +23,7 @@ type progress struct {
 	Best     *best    `json:"best"` // nil before the first evaluation
 	Last     *best    `json:"last"` // the newest evaluation
 	First    *best    `json:"first"`
+	Scored   []best   `json:"scored"` // every evaluation
 	Resumed  bool     `json:"-"`
 	From     string   `json:"-"` // the checkpoint that this attempt continues
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
@@ -83,7 +84,7 @@ func (r *rlRun) arrive(ctx context.Context) error {
 
 // save writes the boundary as a checkpoint, then lets old ones go. The newest and the best are always kept.
 func (r *rlRun) save(ctx context.Context) error {
-	name := fmt.Sprintf("step-%06d", r.saved.Step)
+	name := checkpointName(r.saved.Step)
 	event := metrics.CheckpointSaved{Step: r.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)}
 	if b := r.saved.Best; b != nil && b.Step == r.saved.Step {
 		b.Checkpoint = name
@@ -112,6 +113,8 @@ func (r *rlRun) save(ctx context.Context) error {
 	r.clock.lap("save")
 	return err
 }
+
+func checkpointName(step int64) string { return fmt.Sprintf("step-%06d", step) }
 
 // restore loads the newest valid checkpoint into the learner and the generator, or starts afresh when there is none.
 func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) {

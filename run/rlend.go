@@ -3,17 +3,22 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"molt/engine"
 	"molt/internal/spell"
+	"molt/metrics"
 	"molt/rollout"
 	"molt/run/folder"
 	"molt/run/problem"
+	"molt/weights"
 )
 
 // RLResult is what a finished run has to say.
@@ -88,12 +93,50 @@ func (r *rlRun) finish(ctx context.Context) error {
 		return err
 	}
 	if b := r.saved.Best; b != nil && b.Step != r.saved.Step {
-		path := r.folder.File(folder.CheckpointsDir, b.Checkpoint)
-		if _, err := r.engines.models.Policy.Load(ctx, path); err != nil {
-			return &problem.Problem{Code: problem.RunFolder, Where: path, What: "the best checkpoint cannot be read", Why: err.Error(), Fix: "the last weights are in " + r.folder.File(folder.LastDir), Err: err}
+		if err := r.loadBest(ctx); err != nil {
+			return err
 		}
 	}
 	return r.exportTo(ctx, folder.BestDir)
+}
+
+// loadBest brings the best weights back, or, where their checkpoint is damaged, the best of those that can be read. The run's
+// last weights are in the learner as long as nothing was loaded.
+func (r *rlRun) loadBest(ctx context.Context) error {
+	ranked := slices.Clone(r.saved.Scored)
+	slices.SortStableFunc(ranked, func(a, b best) int { return cmp.Compare(b.Score, a.Score) })
+	var lost error
+	for _, b := range ranked {
+		path := r.folder.File(folder.CheckpointsDir, checkpointName(b.Step))
+		if _, err := os.Stat(path); b.Step != r.saved.Step {
+			if errors.Is(err, fs.ErrNotExist) && b.Step != r.saved.Best.Step {
+				continue // it was let go
+			}
+			if _, err := r.engines.models.Policy.Load(ctx, path); err != nil {
+				if !weights.Damaged(err) {
+					return noResume(path, err)
+				}
+				lost = cmp.Or(lost, err)
+				continue
+			}
+		}
+		if lost != nil {
+			r.lostBest(lost, b)
+		}
+		return nil
+	}
+	r.lostBest(lost, best{Step: r.saved.Step})
+	return nil
+}
+
+// lostBest says that b takes the place of the best weights.
+func (r *rlRun) lostBest(why error, b best) {
+	r.log.Emit(metrics.Alarm{
+		Name: "best-checkpoint-damaged", Severity: metrics.Warning, Step: r.saved.Step,
+		Sentence: fmt.Sprintf("the best weights, of step %d, cannot be read, and %s holds those of step %d: %v", r.saved.Best.Step, folder.BestDir, b.Step, why),
+		Fix:      "look after the disk",
+	})
+	r.saved.Best = &b
 }
 
 // exportTo writes the learner's weights as a Hugging Face folder of the run.

@@ -247,6 +247,7 @@ func (r *rlRun) evaluate(ctx context.Context) error {
 		return nil // a score of nothing is no score
 	}
 	r.saved.Last = &best{Step: r.saved.Step, Score: score}
+	r.saved.Scored = append(r.saved.Scored, *r.saved.Last)
 	if r.saved.First == nil {
 		r.saved.First = r.saved.Last
 	}

@@ -188,7 +188,7 @@ func (s *sftRun) evaluate(ctx context.Context) (*float64, error) {
 }
 
 func (s *sftRun) save(ctx context.Context) error {
-	name := fmt.Sprintf("step-%06d", s.saved.Step)
+	name := checkpointName(s.saved.Step)
 	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)})
 	s.saved.Cursor = s.plan.stream.Cursor()
 	state, err := json.Marshal(s.saved)
