@@ -43,6 +43,7 @@ bench: build ## speed, side by side with PyTorch where PEER=python3 (or a venv's
 	./bin/molt bench gemm $(if $(PEER),--peer $(PEER))
 	./bin/molt bench generate $(if $(PEER),--peer $(PEER))
 	./bin/molt bench train $(if $(PEER),--peer $(PEER))
+	./bin/molt bench algo $(if $(PEER),--peer $(PEER))
 
 fuzz: ## every fuzz target for SECONDS_EACH seconds
 	@for pkg in $$($(GO) list ./...); do \

@@ -10,7 +10,7 @@ import (
 
 // benchCmd is `molt bench`.
 type benchCmd struct {
-	Name    string `arg:"" help:"gemm (matrix products), generate (sampling) or train (optimizer steps)."`
+	Name    string `arg:"" help:"gemm (matrix products), generate (sampling), train (optimizer steps) or algo (advantages, correction, loss and statistics)."`
 	Shape   string `enum:",quickstart,28m" default:"" placeholder:"NAME" help:"quickstart (0.45M parameters) or 28m (a 28M Llama); both without it."`
 	Threads int    `default:"0" placeholder:"N" help:"Worker threads, of the peer too; 0 takes all cores (default ${default})."`
 	Rounds  int    `default:"5" placeholder:"N" help:"Runs of each, of which the median is shown (default ${default})."`
@@ -24,9 +24,11 @@ func (*benchCmd) Help() string {
 
   molt bench train
   molt bench generate --shape quickstart --peer python3
+  molt bench algo --peer python3
 
 A round runs ours, then the peer's, so that what else the machine does meets both. scripts/bench/torch_peer.py is what the
-peer runs: the same shapes and numbers of tokens, eager PyTorch with fused attention and AdamW.`
+peer runs: the same shapes and numbers of tokens, eager PyTorch with fused attention and AdamW. Of algo, both results
+are compared figure by figure.`
 }
 
 func (c *benchCmd) Run(ctx context.Context, a *app) error {

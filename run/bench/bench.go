@@ -21,9 +21,9 @@ import (
 
 // Config says what to measure.
 type Config struct {
-	Name    string // gemm, generate or train
+	Name    string // gemm, generate, train or algo
 	Shape   string // quickstart or 28m; "" measures both
-	Threads int    // 0 takes all cores
+	Threads int    // 0 takes all cores; algo has one
 	Peer    string // a Python with PyTorch; "" measures ours alone
 	Rounds  int    // runs of each; 0 takes 5
 }
@@ -38,6 +38,9 @@ type Result struct {
 	Peer    string          `json:"peer,omitempty"`    // what the peer is
 	NoPeer  string          `json:"no_peer,omitempty"` // why there is none although one was asked for
 	Rows    []Row           `json:"rows"`
+
+	PerMillion  float64  `json:"ms_per_million_tokens,omitzero"` // algo: of the first row
+	Allocations *float64 `json:"allocations_per_token,omitempty"`
 }
 
 // Row is one workload. Rates are in the result's unit.
@@ -46,6 +49,9 @@ type Row struct {
 	Ours  Rate    `json:"ours"`
 	Peer  *Rate   `json:"peer,omitempty"`
 	Ratio float64 `json:"ratio,omitzero"` // ours by the peer's, medians
+
+	Compared int     `json:"figures_compared,omitzero"` // what both computed and agree on
+	Apart    float64 `json:"figures_apart,omitzero"`    // the largest difference, as a share of the figure
 }
 
 // Rate is the middle and the range of several runs.
@@ -57,6 +63,9 @@ type Rate struct {
 
 // Run measures. say is told about progress.
 func Run(ctx context.Context, c Config, say func(string)) (*Result, error) {
+	if c.Threads == 0 && c.Name == "algo" {
+		c.Threads = 1
+	}
 	if c.Threads == 0 {
 		c.Threads = runtime.GOMAXPROCS(0)
 	}
@@ -90,6 +99,10 @@ func (c Config) run(ctx context.Context, works []*workload, say func(string)) (*
 		}
 		r.Rows = append(r.Rows, row)
 	}
+	if c.Name == "algo" {
+		r.PerMillion = 1e9 / r.Rows[0].Ours.Median
+		r.Allocations = new(allocationsPerToken())
+	}
 	return r, nil
 }
 
@@ -98,10 +111,10 @@ type peerError struct{ why error }
 
 func (e *peerError) Error() string { return e.why.Error() }
 
-var benchUnits = map[string]string{"gemm": "GFLOP/s", "generate": "tokens/s", "train": "tokens/s"}
+var benchUnits = map[string]string{"gemm": "GFLOP/s", "generate": "tokens/s", "train": "tokens/s", "algo": "tokens/s"}
 
 func (c *Config) validate() error {
-	names := []string{"gemm", "generate", "train"}
+	names := []string{"gemm", "generate", "train", "algo"}
 	switch {
 	case !slices.Contains(names, c.Name):
 		return &problem.Problem{Code: problem.Usage, What: fmt.Sprintf("no benchmark %q", c.Name) + spell.DidYouMean(c.Name, names), Fix: "choose one of " + strings.Join(names, ", ")}
@@ -109,6 +122,10 @@ func (c *Config) validate() error {
 		return &problem.Problem{Code: problem.Setting, What: fmt.Sprintf("--threads is %d", c.Threads), Fix: "give it 1 to 1024, or 0 for all cores"}
 	case c.Rounds < 1 || c.Rounds > 1000:
 		return &problem.Problem{Code: problem.Setting, What: fmt.Sprintf("--rounds is %d", c.Rounds), Fix: "give it 1 to 1000"}
+	case c.Name == "algo" && c.Threads != 1:
+		return &problem.Problem{Code: problem.Combined, What: "--threads has no effect on algo, which runs on one core", Fix: "leave it out"}
+	case c.Name == "algo" && c.Shape != "":
+		return &problem.Problem{Code: problem.Combined, What: "--shape has no effect on algo, in which there is no model", Fix: "leave it out"}
 	case c.Name == "gemm" && c.Shape != "":
 		return &problem.Problem{Code: problem.Combined, What: "--shape has no effect on gemm, whose products are those of both shapes", Fix: "leave it out"}
 	}
@@ -124,6 +141,7 @@ func measure(ctx context.Context, w *workload, p *peer, c Config) (Row, error) {
 	}
 	defer closeStep()
 	var ours, theirs []float64
+	var figures map[string]float64
 	for round := range c.Rounds + 1 {
 		if err := ctx.Err(); err != nil {
 			return row, &problem.Problem{Code: problem.Interrupted, What: "interrupted", Fix: "run it again", Err: err}
@@ -138,7 +156,7 @@ func measure(ctx context.Context, w *workload, p *peer, c Config) (Row, error) {
 		took := time.Since(start).Seconds()
 		var peerTook float64
 		if p != nil {
-			if peerTook, err = p.run(w); err != nil {
+			if peerTook, figures, err = p.run(w); err != nil {
 				return row, &peerError{err}
 			}
 		}
@@ -150,6 +168,13 @@ func measure(ctx context.Context, w *workload, p *peer, c Config) (Row, error) {
 	if p != nil {
 		row.Peer = new(rate(theirs))
 		row.Ratio = row.Ours.Median / row.Peer.Median
+	}
+	if p != nil && w.figures != nil {
+		mine := w.figures()
+		row.Compared = len(mine)
+		if row.Apart, err = agree(mine, figures, w.within); err != nil {
+			return row, err
+		}
 	}
 	return row, nil
 }
@@ -191,7 +216,13 @@ func (r *Result) String() string {
 		if row.Peer != nil {
 			fmt.Fprintf(&b, "   peer %s   ratio %.2f", row.Peer, row.Ratio)
 		}
+		if row.Compared > 0 {
+			fmt.Fprintf(&b, "   %d figures agree within %.1g", row.Compared, row.Apart)
+		}
 		b.WriteByte('\n')
+	}
+	if r.Allocations != nil {
+		fmt.Fprintf(&b, "%.1f ms for a million tokens, %g allocations a token\n", r.PerMillion, *r.Allocations)
 	}
 	if r.busy() {
 		fmt.Fprintf(&b, "the machine is busy: %.1f processes want its %d cores, so all rates are too low", r.Load, r.Machine.Cores)

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,5 +92,45 @@ func TestWorkloadsRun(t *testing.T) {
 	}
 	if works := workloads(Config{Name: "train", Shape: "28m"}); len(works) != 1 || works[0].peer.Shape.Params < 27e6 || works[0].peer.Shape.Params > 29e6 {
 		t.Errorf("%+v", works)
+	}
+}
+
+// TestAlgoComputesWhatThePeerDoes: figures that agree are counted, one that does not ends the benchmark.
+func TestAlgoComputesWhatThePeerDoes(t *testing.T) {
+	w := newAlgoWork(16, 10)
+	w.run()
+	figures := w.figures()
+	if len(figures) != 18 || figures["filtered"] == 0 || figures["clipped_high"] == 0 || figures["clipped_low"] == 0 || figures["lag0_tokens"] != 160 {
+		t.Fatalf("%v: something is never exercised", figures)
+	}
+	near := maps.Clone(figures)
+	near["loss"] *= 1 + 1e-6
+	if apart, err := agree(figures, near, 1e-5); err != nil || !(apart > 9e-7 && apart < 2e-6) {
+		t.Errorf("apart %v, %v", apart, err)
+	}
+	for name, change := range map[string]func(map[string]float64){
+		"wrong":   func(f map[string]float64) { f["loss"] *= 1.001 },
+		"missing": func(f map[string]float64) { delete(f, "loss") },
+		"NaN":     func(f map[string]float64) { f["loss"] = math.NaN() },
+	} {
+		other := maps.Clone(figures)
+		change(other)
+		if _, err := agree(figures, other, 1e-5); err == nil || !strings.Contains(err.Error(), "bench: loss is") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAlgoAllocatesNothingByTheToken(t *testing.T) {
+	if a, b := allocations(newAlgoWork(16, 10)), allocations(newAlgoWork(16, 100)); a != b {
+		t.Errorf("%d allocations for 160 tokens, %d for 1600", a, b)
+	}
+}
+
+func TestAlgoHasOneThreadAndNoShape(t *testing.T) {
+	for _, c := range []Config{{Name: "algo", Threads: 2}, {Name: "algo", Shape: "28m"}} {
+		if _, err := Run(context.Background(), c, func(string) {}); err == nil || !strings.Contains(err.Error(), "has no effect on algo") {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

@@ -60,26 +60,27 @@ func openPeer(ctx context.Context, c Config) (*peer, error) {
 	return p, nil
 }
 
-// run asks for one run of a workload and gives its seconds.
-func (p *peer) run(w *workload) (float64, error) {
+// run asks for one run of a workload and gives its seconds, and the figures that it computed where the workload has some.
+func (p *peer) run(w *workload) (seconds float64, figures map[string]float64, err error) {
 	request, err := json.Marshal(w.peer)
 	if err != nil {
-		return 0, fmt.Errorf("bench: asking the peer: %w", err)
+		return 0, nil, fmt.Errorf("bench: asking the peer: %w", err)
 	}
 	if _, err := p.ask.Write(append(request, '\n')); err != nil {
-		return 0, fmt.Errorf("bench: asking the peer for %s: %w", w.name, err)
+		return 0, nil, fmt.Errorf("bench: asking the peer for %s: %w", w.name, err)
 	}
 	var answer struct {
 		Seconds float64
+		Figures map[string]float64
 		Error   string
 	}
 	if err := p.hear(&answer); err != nil {
-		return 0, fmt.Errorf("bench: the peer's %s: %w", w.name, err)
+		return 0, nil, fmt.Errorf("bench: the peer's %s: %w", w.name, err)
 	}
 	if answer.Error != "" || !(answer.Seconds > 0) {
-		return 0, fmt.Errorf("bench: the peer's %s: %s", w.name, answer.Error)
+		return 0, nil, fmt.Errorf("bench: the peer's %s: %s", w.name, answer.Error)
 	}
-	return answer.Seconds, nil
+	return answer.Seconds, answer.Figures, nil
 }
 
 // longestAnswer bounds what a peer may say at once.

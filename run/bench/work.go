@@ -19,6 +19,9 @@ type workload struct {
 	amount float64 // of the unit in one run
 	open   func(threads int) (step func(round int) error, closeStep func(), err error)
 	peer   peerWork // the same for the peer
+
+	figures func() map[string]float64 // what the last run computed, for the peer to agree with; nil where both draw at random
+	within  float64                   // largest difference, as a share of a figure
 }
 
 // peerWork is a request to the peer, whose names for shapes are those of config.json.
@@ -37,6 +40,12 @@ type peerWork struct {
 	Sequences int `json:"sequences,omitzero"`
 	Length    int `json:"length,omitzero"` // tokens of a sequence
 	Scored    int `json:"scored,omitzero"` // of these, at the end
+
+	Rollouts int     `json:"rollouts,omitzero"`
+	Low      float64 `json:"low,omitzero"` // of the band of the correction
+	High     float64 `json:"high,omitzero"`
+	Clip     float64 `json:"clip,omitzero"`
+	Double   bool    `json:"double"` // compute in float64
 }
 
 type peerShape struct {
@@ -80,8 +89,11 @@ var benchShapes = []benchShape{
 
 // workloads lists what a benchmark runs.
 func workloads(c Config) []*workload {
-	if c.Name == "gemm" {
+	switch c.Name {
+	case "gemm":
 		return gemms()
+	case "algo":
+		return algorithms(c)
 	}
 	var list []*workload
 	for _, s := range benchShapes {
