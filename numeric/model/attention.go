@@ -6,7 +6,20 @@ import (
 	"molt/numeric/kernel"
 )
 
-func (c Config) scale() float32 { return float32(1 / math.Sqrt(float64(c.HeadDim))) }
+func (c *Config) scale() float32 {
+	if c.AttentionScale != 0 {
+		return c.AttentionScale
+	}
+	return float32(1 / math.Sqrt(float64(c.HeadDim)))
+}
+
+// first is the first position that the last of so many keys sees in layer l.
+func (c *Config) first(l, keys int) int {
+	if window := c.kind(l).Window; window > 0 {
+		return max(0, keys-window)
+	}
+	return 0
+}
 
 // attend computes a block's attention in layer l and adds it to the residual stream.
 func (w *Work) attend(b block, l int) {
@@ -18,24 +31,20 @@ func (w *Work) attend(b block, l int) {
 		}
 		i += n
 	}
-	mid, bias := b.of(a.mid, c.Dim), w.m.layers[l].oBias
+	mid := b.of(a.mid, c.Dim)
 	for i := range b.rows() {
-		row := mid[i*c.Dim:][:c.Dim]
-		copy(row, a.x[w.output(l, b.lo+i)*c.Dim:])
-		if bias != nil {
-			kernel.Add(row, bias)
-		}
+		copy(mid[i*c.Dim:][:c.Dim], a.x[w.output(l, b.lo+i)*c.Dim:])
 	}
 	ld := pad(c.qDim())
-	w.apply(&w.m.products[l].o, mid, c.Dim, b.of(a.mixed, ld), ld, b.rows(), true)
+	w.join(b, w.attentionBranch(l), mid, b.of(a.mixed, ld), ld)
 }
 
 // attendOutputBackward takes a block's gradient of mid to the mixed values, for attendBackward, which also needs the rotated
 // queries and keys again.
-func (w *Work) attendOutputBackward(b block, l int) {
+func (w *Work) attendOutputBackward(b block, l int, n normGrads) {
 	c, k := w.c, &w.back
 	ld := pad(c.qDim())
-	w.m.products[l].o.applyBackward(b.of(k.dMixed, ld), ld, b.of(k.dMid[l%2], c.Dim), c.Dim, b.rows())
+	w.joinBackward(b, w.attentionBranch(l), b.of(k.dMixed, ld), ld, b.of(k.attended(l), c.Dim), b.of(k.dMid[l%2], c.Dim), n.post1)
 	for t := b.lo; t < b.hi && l < c.Layers-1; t++ {
 		w.rotate(t, l) // the last layer's are still there
 	}
@@ -70,43 +79,82 @@ func (w *Work) attendTile(s *scratch, l, g, i, n int) {
 	}
 }
 
-// mix computes y [n, hd] = softmax(q kᵀ / sqrt(hd)) v, where row i sees the first keys+i*more positions of run r.
+// mix computes y [n, hd] = softmax(scale q kᵀ) v, where row i sees the first keys+i*more positions of run r, or the last of
+// these that the layer's window spans. What lies before all windows is skipped in whole panels.
 func (w *Work) mix(s *scratch, r *run, l, g int, y []float32, ldy int, q []float32, ldq, n, keys, more int) {
-	hd := w.c.HeadDim
-	all := keys + (n-1)*more
+	c := &w.c
+	hd, base := c.HeadDim, panelStart(c.first(l, keys))
+	end := keys + (n-1)*more
+	all := end - base
 	ld := pad(all)
-	for from := 0; from < all; from += r.span {
-		k, _ := w.kv.extent(r, from/r.span, l, g)
-		kernel.Gemm(s.scores[from:], ld, q, ldq, 1, k, n, min(r.span, all-from), hd, false)
+	for from, count := base, 0; from < end; from += count {
+		k, _, rest := w.kv.operands(r, from, l, g)
+		count = min(rest, end-from)
+		kernel.Gemm(s.scores[from-base:], ld, q, ldq, 1, k, n, count, hd, false)
 	}
 	for i := range n {
-		kernel.Softmax(s.scores[i*ld:][:all], keys+i*more, w.c.scale())
+		seen := keys + i*more
+		w.weigh(s.scores[i*ld:][:all], c.first(l, seen)-base, seen-base)
 	}
-	for from := 0; from < all; from += r.span {
-		_, v := w.kv.extent(r, from/r.span, l, g)
-		kernel.Gemm(y, ldy, s.scores[from:], ld, 1, v, n, hd, min(r.span, all-from), from > 0)
+	for from, count := base, 0; from < end; from += count {
+		_, v, rest := w.kv.operands(r, from, l, g)
+		count = min(rest, end-from)
+		kernel.Gemm(y, ldy, s.scores[from-base:], ld, 1, v, n, hd, count, from > base)
 	}
 }
 
+// panelStart rounds a position down to the start of its panel of keys.
+func panelStart(position int) int { return position &^ (kernel.Lanes - 1) }
+
 // mixBackward is the backward of mix for n rows, the first of which sees keys positions: it writes dq and adds to dk and dv.
-func (w *Work) mixBackward(s *scratch, keys, n int, dq, dk, dv []float32, ldd int, dy []float32, ldy int, q, k []float32, ldq int) {
-	hd, all := w.c.HeadDim, keys+n-1
-	ld, scale := pad(all), w.c.scale()
-	kernel.Gemm(s.scores, ld, q, ldq, 1, kernel.Packed(s.keys, hd), n, all, hd, false)
-	kernel.Gemm(s.dScores, ld, dy, ldy, 1, kernel.Packed(s.values, hd), n, all, hd, false)
+func (w *Work) mixBackward(s *scratch, l, keys, n int, dq, dk, dv []float32, ldd int, dy []float32, ldy int, q, k []float32, ldq int) {
+	c := &w.c
+	hd, base := c.HeadDim, panelStart(c.first(l, keys))
+	all := keys + n - 1 - base
+	ld := pad(all)
+	kernel.Gemm(s.scores, ld, q, ldq, 1, kernel.Packed(s.keys[base*hd:], hd), n, all, hd, false)
+	kernel.Gemm(s.dScores, ld, dy, ldy, 1, kernel.Packed(s.values[base*hd:], hd), n, all, hd, false)
 	for i := range n {
-		p, dp := s.scores[i*ld:][:all], s.dScores[i*ld:][:all]
-		kernel.Softmax(p, keys+i, scale)
-		kernel.SoftmaxBackward(dp, p, keys+i, scale)
+		w.weighBackward(s, s.dScores[i*ld:][:all], s.scores[i*ld:][:all], c.first(l, keys+i)-base, keys+i-base)
 	}
-	kernel.Gemm(dv, ldd, s.scores, 1, ld, kernel.RowMajor(dy, ldy), all, hd, n, true)
-	kernel.Gemm(dq, ldd, s.dScores, ld, 1, kernel.RowMajor(k, ldq), n, hd, all, false)
-	kernel.Gemm(dk, ldd, s.dScores, 1, ld, kernel.RowMajor(q, ldq), all, hd, n, true)
+	kernel.Gemm(dv[base*ldd:], ldd, s.scores, 1, ld, kernel.RowMajor(dy, ldy), all, hd, n, true)
+	kernel.Gemm(dq, ldd, s.dScores, ld, 1, kernel.RowMajor(k[base*ldq:], ldq), n, hd, all, false)
+	kernel.Gemm(dk[base*ldd:], ldd, s.dScores, 1, ld, kernel.RowMajor(q, ldq), all, hd, n, true)
+}
+
+// weigh turns a row of products q kᵀ into probabilities: those of lo to hi-1; the others are 0.
+func (w *Work) weigh(row []float32, lo, hi int) {
+	scale := w.c.scale()
+	if limit := w.c.AttentionCap; limit != 0 {
+		kernel.Softcap(row[lo:hi], scale, limit)
+		scale = 1
+	}
+	clear(row[:lo])
+	kernel.Softmax(row[lo:], hi-lo, scale)
+}
+
+// weighBackward turns a row of products into probabilities p, and dp, the gradient of these, into that of the products.
+func (w *Work) weighBackward(s *scratch, dp, p []float32, lo, hi int) {
+	scale, limit := w.c.scale(), w.c.AttentionCap
+	clear(p[:lo])
+	clear(dp[:lo])
+	p, dp = p[lo:], dp[lo:]
+	n := hi - lo
+	if limit == 0 {
+		kernel.Softmax(p, n, scale)
+		kernel.SoftmaxBackward(dp, p, n, scale)
+		return
+	}
+	kernel.Softcap(p[:n], scale, limit)
+	copy(s.capped, p[:n])
+	kernel.Softmax(p, n, 1)
+	kernel.SoftmaxBackward(dp, p, n, 1)
+	kernel.SoftcapBackward(dp[:n], s.capped[:n], scale, limit)
 }
 
 // attendBackward computes the gradients of one run's rotated queries and keys and of its values, for key/value head g: with
-// p the probabilities, dv = pᵀ dy, ds = p (dy vᵀ - rowsum(p dy vᵀ)) / sqrt(hd), dq = ds k, dk = dsᵀ q. The probabilities
-// are computed again.
+// p the probabilities, dv = pᵀ dy, ds = p (dy vᵀ - rowsum(p dy vᵀ)) scale, dq = ds k, dk = dsᵀ q. The probabilities are
+// computed again.
 func (w *Work) attendBackward(s *scratch, r *run, l, g int, dqkv []float32) {
 	c := w.c
 	hd, shared, ldq, ld := c.HeadDim, c.Heads/c.KVHeads, c.rotatedDim(), pad(c.qkv())
@@ -128,7 +176,7 @@ func (w *Work) attendBackward(s *scratch, r *run, l, g int, dqkv []float32) {
 		for h := g * shared; h < (g+1)*shared; h++ {
 			q, dq := w.rotated[t*ldq+h*hd:], dqkv[t*ld+h*hd:]
 			dy := w.back.dMixed[i*pad(c.qDim())+h*hd:]
-			w.mixBackward(s, t-r.row+1, n, dq, dk, dv, ld, dy, pad(c.qDim()), q, keys, ldq)
+			w.mixBackward(s, l, t-r.row+1, n, dq, dk, dv, ld, dy, pad(c.qDim()), q, keys, ldq)
 		}
 		i += n
 	}

@@ -19,18 +19,25 @@ type backward struct {
 	normed1 []float32    // [T, d] input of the qkv projection
 	normed2 []float32    // [T, d] input of the gate and up projections
 	act     []float32    // [T, pad(F)] input of the down projection
-	norms   []float32    // [blocks, 2d+2hd] norms' weight gradients, block by block
+	norms   []float32    // [blocks, 4d+q+k] norms' weight gradients, block by block
 	normLen int
-	hd, d   int
+	d, q, k int // widths of the norms
+
+	dAttended, dFed []float32 // [T, d] gradients of what the o and down projections gave, where that is not the stream's
 }
 
 // normGrads are one block's weight gradients of the norms.
-type normGrads struct{ norm1, norm2, q, k []float32 }
+type normGrads struct{ norm1, norm2, post1, post2, q, k []float32 }
 
 func (k *backward) carve(c Config, b Budget, floats func(int) []float32) {
-	k.d, k.hd, k.normLen = c.Dim, c.HeadDim, 2*c.Dim+pad(2*c.HeadDim)
+	k.d = c.Dim
+	k.q, k.k = c.qkNorm()
+	k.normLen = 4*c.Dim + pad(k.q+k.k)
 	for _, buffer := range []*[]float32{&k.dx, &k.dMid[0], &k.dMid[1], &k.normed1, &k.normed2} {
 		*buffer = floats(b.Tokens * c.Dim)
+	}
+	if !c.direct() {
+		k.dAttended, k.dFed = floats(b.Tokens*c.Dim), floats(b.Tokens*c.Dim)
 	}
 	k.dMixed = floats(b.Tokens * pad(c.qDim()))
 	k.dqkv[0] = floats(b.Tokens * pad(c.qkv()))
@@ -42,12 +49,31 @@ func (k *backward) carve(c Config, b Budget, floats func(int) []float32) {
 // normSlot is the item-th block's place for norm gradients.
 func (k *backward) normSlot(item int) normGrads {
 	s := k.norms[item*k.normLen:][:k.normLen]
-	return normGrads{norm1: s[:k.d], norm2: s[k.d:][:k.d], q: s[2*k.d:][:k.hd], k: s[2*k.d+k.hd:][:k.hd]}
+	cut := func(n int) (part []float32) {
+		part, s = s[:n], s[n:]
+		return part
+	}
+	return normGrads{norm1: cut(k.d), norm2: cut(k.d), post1: cut(k.d), post2: cut(k.d), q: cut(k.q), k: cut(k.k)}
 }
 
-// addNorm adds one norm's weight gradients to dw, block by block.
+// attended is the gradient of what layer l's o projection gave, fed that of the down projection's.
+func (k *backward) attended(l int) []float32 {
+	if k.dAttended == nil {
+		return k.dMid[l%2]
+	}
+	return k.dAttended
+}
+
+func (k *backward) fed() []float32 {
+	if k.dFed == nil {
+		return k.dx
+	}
+	return k.dFed
+}
+
+// addNorm adds one norm's weight gradients to dw, block by block; a nil dw has no norm.
 func (k *backward) addNorm(dw []float32, of func(normGrads) []float32, blocks int) {
-	for i := range blocks {
+	for i := 0; dw != nil && i < blocks; i++ {
 		kernel.Add(dw, of(k.normSlot(i)))
 	}
 }
@@ -119,7 +145,7 @@ func (t *stageBackward) Do(_, worker int) {
 	}
 	if w.layer >= 0 {
 		w.mlpBackward(b, w.layer, n)
-		w.attendOutputBackward(b, w.layer)
+		w.attendOutputBackward(b, w.layer, n)
 	}
 }
 
@@ -152,9 +178,9 @@ func (w *Work) weightParts() (parts [4]weightGrad) {
 	c, k, l := w.c, &w.back, w.layer
 	if l >= 0 {
 		a, g := &w.layers[l], &k.g.layers[l]
-		parts[0] = weightGrad{g.gateUp, nil, a.gateUp, pad(c.gateUp()), k.normed2, c.gateUp(), c.Dim}
-		parts[1] = weightGrad{g.down, nil, k.dx, c.Dim, k.act, c.Dim, c.FFN}
-		parts[2] = weightGrad{g.o, g.oBias, k.dMid[l%2], c.Dim, a.mixed, c.Dim, c.qDim()}
+		parts[0] = weightGrad{g.gateUp, g.gateUpBias, a.gateUp, pad(c.gateUp()), k.normed2, c.gateUp(), c.Dim}
+		parts[1] = weightGrad{g.down, g.downBias, k.fed(), c.Dim, k.act, c.Dim, c.FFN}
+		parts[2] = weightGrad{g.o, g.oBias, k.attended(l), c.Dim, a.mixed, c.Dim, c.qDim()}
 	}
 	if l++; l < c.Layers {
 		g := &k.g.layers[l]
@@ -192,15 +218,16 @@ func (w *Work) normGrads() {
 	c, k, rows := w.c, &w.back, w.outputs(w.layer)
 	parts := blocks(rows, w.blockRows(rows))
 	if w.layer >= 0 {
-		k.addNorm(k.g.layers[w.layer].norm2, func(n normGrads) []float32 { return n.norm2 }, parts)
+		g := &k.g.layers[w.layer]
+		k.addNorm(g.norm2, func(n normGrads) []float32 { return n.norm2 }, parts)
+		k.addNorm(g.post1, func(n normGrads) []float32 { return n.post1 }, parts)
+		k.addNorm(g.post2, func(n normGrads) []float32 { return n.post2 }, parts)
 	}
 	if w.layer+1 == c.Layers {
 		return
 	}
 	g := &k.g.layers[w.layer+1]
 	k.addNorm(g.norm1, func(n normGrads) []float32 { return n.norm1 }, parts)
-	if c.QKNorm {
-		k.addNorm(g.qNorm, func(n normGrads) []float32 { return n.q }, parts)
-		k.addNorm(g.kNorm, func(n normGrads) []float32 { return n.k }, parts)
-	}
+	k.addNorm(g.qNorm, func(n normGrads) []float32 { return n.q }, parts)
+	k.addNorm(g.kNorm, func(n normGrads) []float32 { return n.k }, parts)
 }

@@ -8,6 +8,9 @@ func (w *Work) embed(b block) {
 	for t := b.lo; t < b.hi; t++ {
 		copy(w.layers[0].x[t*d:][:d], w.m.embed[int(w.ids[t])*d:][:d])
 	}
+	if w.c.EmbedScale != 0 {
+		kernel.Scale(b.of(w.layers[0].x, d), w.c.EmbedScale)
+	}
 }
 
 // embedColumns is the width of the strips that share out the embedding's gradient.
@@ -19,6 +22,11 @@ func (w *Work) embedBackward(strip int) {
 	from := strip * embedColumns
 	n := min(embedColumns, d-from)
 	for t := range w.rows {
-		kernel.Add(w.back.g.embed[int(w.ids[t])*d+from:][:n], w.back.dx[t*d+from:][:n])
+		dEmbed, dx := w.back.g.embed[int(w.ids[t])*d+from:][:n], w.back.dx[t*d+from:][:n]
+		if w.c.EmbedScale != 0 {
+			kernel.Axpy(dEmbed, w.c.EmbedScale, dx)
+		} else {
+			kernel.Add(dEmbed, dx)
+		}
 	}
 }

@@ -98,4 +98,7 @@ func (t *unembedding) Do(item, _ int) {
 	row, id := item/t.columns()*stripRows, item%t.columns()*t.ids
 	rows, n := min(stripRows, t.rows-row), min(t.ids, c.Vocab-id)
 	kernel.Gemm(t.dst[row*c.Vocab+id:], c.Vocab, t.hidden[row*c.Dim:], c.Dim, 1, t.m.unembed.from(id), rows, n, c.Dim, false)
+	for i := range rows {
+		c.squash(t.dst[(row+i)*c.Vocab+id:][:n])
+	}
 }

@@ -73,11 +73,38 @@ func (w *Work) finalNormBackward(b block, n normGrads) {
 	kernel.RMSNormBackwardWeight(n.norm1, dy, x, b.rstd, b.rows(), d, d)
 }
 
+// squash scales and caps a product of hidden states and the head: what comes out are logits.
+func (c *Config) squash(y []float32) {
+	scale := c.LogitScale
+	switch {
+	case c.LogitCap != 0 && scale != 0:
+		kernel.Softcap(y, scale, c.LogitCap)
+	case c.LogitCap != 0:
+		kernel.Softcap(y, 1, c.LogitCap)
+	case scale != 0:
+		kernel.Scale(y, scale)
+	}
+}
+
+// squashBackward turns the gradient of logits into that of the product; y are the logits times inverse.
+func (c *Config) squashBackward(dy, y []float32, inverse float32) {
+	scale := c.LogitScale
+	if scale == 0 {
+		scale = 1
+	}
+	if c.LogitCap != 0 {
+		kernel.SoftcapBackward(dy, y, scale, float32(c.LogitCap*inverse))
+	} else if scale != 1 {
+		kernel.Scale(dy, scale)
+	}
+}
+
 // logits writes a chunk of a block's logits, tempered, to y [rows, vocabChunk]: ids from up to from+n.
 func (w *Work) logits(b block, y []float32, from, n int) {
 	s, d := &w.scored, w.c.Dim
 	kernel.Gemm(y, vocabChunk, b.of(s.hidden, d), d, 1, w.m.unembed.from(from), b.rows(), n, d, false)
 	for i := range b.rows() {
+		w.c.squash(y[i*vocabChunk:][:n])
 		temper(y[i*vocabChunk:][:n], s.inverse[b.lo+i])
 	}
 }
@@ -143,7 +170,7 @@ func (t *headBackward) Do(_, worker int) {
 		w.logits(b, logits, s.from, n)
 	}
 	for i := range b.rows() {
-		w.logitsBackward(logits[i*vocabChunk:][:n], b.lo+i)
+		w.logitsBackward(logits[i*vocabChunk:][:n], b.capped, b.lo+i)
 	}
 	kernel.Gemm(dHidden, d, logits, vocabChunk, 1, w.m.unembed.backFrom(s.from), b.rows(), d, n, !last)
 	if s.from > 0 {
@@ -155,17 +182,19 @@ func (t *headBackward) Do(_, worker int) {
 	w.finalNormBackward(b, w.back.normSlot(item))
 }
 
-// logitsBackward replaces a chunk of row i's tempered logits by the gradient of the logits.
-func (w *Work) logitsBackward(x []float32, i int) {
+// logitsBackward replaces a chunk of row i's tempered logits by the gradient of the head's product. capped is scratch.
+func (w *Work) logitsBackward(x, capped []float32, i int) {
 	s, k := &w.scored, &w.back
 	var entropy, dEntropy float32
 	if k.dEntropy != nil {
 		entropy, dEntropy = s.entropy[i], k.dEntropy[i]
 	}
+	capped = capped[:copy(capped, x)]
 	kernel.LogSumExpBackward(x, s.lse[i], entropy, k.dLogp[i], dEntropy, s.inverse[i])
 	if id := int(s.targets[i]) - s.from; id >= 0 && id < len(x) {
 		x[id] += float32(k.dLogp[i] * s.inverse[i])
 	}
+	w.c.squashBackward(x, capped, s.inverse[i])
 }
 
 // unembedBackward is the weight gradient of a chunk of ids, as a task over strips of ids.

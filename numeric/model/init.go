@@ -9,12 +9,12 @@ import (
 const embedStd = 0.05
 
 // Init draws fresh weights from seed: embeddings N(0, 0.05²), projections N(0, 1/fan_in) with o and down further scaled by
-// 1/sqrt(2 Layers), norms 1, biases and the value head 0. A weight depends on seed, its tensor's name and its index only,
+// 1/sqrt(2 Layers), norms 1 (0 where they add 1 themselves), biases and the value head 0. A weight depends on seed, its tensor's name and its index only,
 // and has the same bits on every machine. Refresh afterwards.
 func (m *Model) Init(seed uint64) {
 	for _, p := range m.params {
 		switch {
-		case strings.HasSuffix(p.Name, "norm.weight"):
+		case strings.HasSuffix(p.Name, "norm.weight") && !m.config.NormPlusOne:
 			fill(p.Data, 1)
 		case !p.Decay || p.Name == "score.weight":
 			fill(p.Data, 0)

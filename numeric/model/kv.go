@@ -81,6 +81,14 @@ func (kv *KV) extent(r *run, i, layer, head int) (keys kernel.B, values kernel.B
 	return kernel.Packed(part[:rows], kv.headDim), kernel.RowMajor(part[rows:], pad(kv.headDim))
 }
 
+// operands are the keys and values of r's positions from one that is a multiple of 16 to the end of its extent, n of them.
+func (kv *KV) operands(r *run, position, layer, head int) (keys, values kernel.B, n int) {
+	keys, values = kv.extent(r, position/r.span, layer, head)
+	at := position % r.span
+	keys.Data, values.Data = keys.Data[at*kv.headDim:], values.Data[at*values.RowStride:]
+	return keys, values, r.span - at
+}
+
 // store writes the key and value [hd] of one position.
 func (kv *KV) store(r *run, position, layer, head int, key, value []float32) {
 	keys, values := kv.extent(r, position/r.span, layer, head)

@@ -54,6 +54,16 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			t.Errorf("%v does not say %q", err, field)
 		}
 	}
+	c := quickstart
+	c.QKNormWide, c.Fused, c.MLPBias, c.Rotary, c.AttentionCap, c.Norms = true, true, true, 33, -1, 9
+	c.Kinds = []Kind{{Window: -1}, {NoRope: true, LocalRope: true}, {}}
+	err = c.Validate()
+	for _, field := range []string{"Norms is 9", "QKNorm and QKNormWide", "Fused has no names for biases", "Rotary is 33", "AttentionCap is -1",
+		"Kinds has 3 layers of 2", "Window of -1", "layer 1 has both", "LocalTheta is 0"} {
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%v does not say %q", err, field)
+		}
+	}
 	if _, err := New(Config{}); err == nil {
 		t.Error("a model of the zero config")
 	}

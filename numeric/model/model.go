@@ -9,7 +9,8 @@ type Model struct {
 	config Config
 	arena  *kernel.Arena
 	params []Param
-	rope   rope
+	gains  []gain  // what norms multiply by, where it is not the weight
+	ropes  [2]rope // by RopeTheta and by LocalTheta
 
 	products []products
 	unembed  linear
@@ -34,7 +35,13 @@ func New(c Config) (*Model, error) {
 	flat := m.arena.Floats(storage(specs))
 	m.params = bind(specs, flat)
 	m.views = view(c, specs, flat)
-	m.rope = newRope(c, m.arena.Floats)
+	if c.NormPlusOne {
+		m.addGains()
+	}
+	m.ropes[0] = newRope(c.RopeTheta, c.Scaling, c.rotary()/2, c.MaxPositions, m.arena.Floats)
+	if c.localRope() {
+		m.ropes[1] = newRope(c.LocalTheta, Scaling{}, c.rotary()/2, c.MaxPositions, m.arena.Floats)
+	}
 	m.link()
 	packs := packing(packJobs(m.linears, func(p *linear) int { return p.out }))
 	m.packs = &packs
@@ -59,6 +66,26 @@ func (m *Model) link() {
 	add(&m.unembed, m.head, c.Vocab, c.Dim)
 }
 
+// gain is 1 + weight of a norm.
+type gain struct{ gain, weight []float32 }
+
+// addGains puts gains in the place of the norms' weights; Refresh computes them.
+func (m *Model) addGains() {
+	add := func(norm *[]float32) {
+		if *norm != nil {
+			m.gains = append(m.gains, gain{m.arena.Floats(len(*norm)), *norm})
+			*norm = m.gains[len(m.gains)-1].gain
+		}
+	}
+	for l := range m.layers {
+		w := &m.layers[l]
+		for _, norm := range []*[]float32{&w.norm1, &w.norm2, &w.post1, &w.post2, &w.qNorm, &w.kNorm} {
+			add(norm)
+		}
+	}
+	add(&m.norm)
+}
+
 // Config is the shape given to New.
 func (m *Model) Config() Config { return m.config }
 
@@ -69,6 +96,11 @@ func (m *Model) Params() []Param { return m.params }
 // optimizer step. pool may be nil.
 func (m *Model) Refresh(pool *kernel.Pool) {
 	runAll(pool, len(*m.packs), m.packs)
+	for _, g := range m.gains {
+		for i, w := range g.weight {
+			g.gain[i] = 1 + w
+		}
+	}
 	m.backFresh = false
 }
 
@@ -109,7 +141,16 @@ func ModelBytes(c Config, grad bool) int64 {
 func GradsBytes(c Config) int64 { return 4 * int64(storage(layout(c))) }
 
 func modelBytes(c Config) int64 {
-	floats := storage(layout(c)) + 2*pad(c.MaxPositions*c.HeadDim/2)
+	specs := layout(c)
+	floats := storage(specs) + 2*pad(c.MaxPositions*c.rotary()/2)
+	if c.localRope() {
+		floats += 2 * pad(c.MaxPositions*c.rotary()/2)
+	}
+	for _, s := range specs {
+		if c.NormPlusOne && s.isNorm() {
+			floats += pad(s.size())
+		}
+	}
 	floats += c.Layers*(kernel.PackedLen(c.Dim, c.qkv())+kernel.PackedLen(c.qDim(), c.Dim)+
 		kernel.PackedLen(c.Dim, c.gateUp())+kernel.PackedLen(c.FFN, c.Dim)) + kernel.PackedLen(c.Dim, c.Vocab)
 	return 4 * int64(floats)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"molt/numeric/kernel"
 )
@@ -72,6 +73,9 @@ func (s spec) size() int {
 // decays reports whether weight decay applies.
 func (s spec) decays() bool { return len(s.shape) == 2 }
 
+// isNorm reports whether it is the weight of an RMSNorm.
+func (s spec) isNorm() bool { return strings.HasSuffix(s.name, "norm.weight") }
+
 // storage is the number of floats behind specs, with the gaps.
 func storage(specs []spec) int {
 	last := specs[len(specs)-1]
@@ -91,9 +95,13 @@ func layout(c Config) []spec {
 	for l := range c.Layers {
 		in := func(name string) string { return fmt.Sprintf("model.layers.%d.%s", l, name) }
 		align()
-		add(in("self_attn.q_proj.weight"), c.qDim(), c.Dim)
-		add(in("self_attn.k_proj.weight"), c.kvDim(), c.Dim)
-		add(in("self_attn.v_proj.weight"), c.kvDim(), c.Dim)
+		if c.Fused {
+			add(in("self_attn.qkv_proj.weight"), c.qkv(), c.Dim)
+		} else {
+			add(in("self_attn.q_proj.weight"), c.qDim(), c.Dim)
+			add(in("self_attn.k_proj.weight"), c.kvDim(), c.Dim)
+			add(in("self_attn.v_proj.weight"), c.kvDim(), c.Dim)
+		}
 		align()
 		if c.QKVBias {
 			add(in("self_attn.q_proj.bias"), c.qDim())
@@ -106,19 +114,32 @@ func layout(c Config) []spec {
 		if c.OBias {
 			add(in("self_attn.o_proj.bias"), c.Dim)
 		}
-		if c.QKNorm {
-			add(in("self_attn.q_norm.weight"), c.HeadDim)
+		if q, k := c.qkNorm(); q > 0 {
+			add(in("self_attn.q_norm.weight"), q)
 			align()
-			add(in("self_attn.k_norm.weight"), c.HeadDim)
+			add(in("self_attn.k_norm.weight"), k)
 			align()
 		}
-		add(in("mlp.gate_proj.weight"), c.FFN, c.Dim)
-		add(in("mlp.up_proj.weight"), c.FFN, c.Dim)
+		if c.Fused {
+			add(in("mlp.gate_up_proj.weight"), c.gateUp(), c.Dim)
+		} else {
+			add(in("mlp.gate_proj.weight"), c.FFN, c.Dim)
+			add(in("mlp.up_proj.weight"), c.FFN, c.Dim)
+		}
 		align()
+		if c.MLPBias {
+			add(in("mlp.gate_proj.bias"), c.FFN)
+			add(in("mlp.up_proj.bias"), c.FFN)
+			align()
+		}
 		add(in("mlp.down_proj.weight"), c.Dim, c.FFN)
 		align()
-		add(in("input_layernorm.weight"), c.Dim)
-		add(in("post_attention_layernorm.weight"), c.Dim)
+		if c.MLPBias {
+			add(in("mlp.down_proj.bias"), c.Dim)
+		}
+		for _, norm := range c.Norms.names() {
+			add(in(norm+"_layernorm.weight"), c.Dim)
+		}
 	}
 	add("model.norm.weight", c.Dim)
 	if !c.Tied {
@@ -129,6 +150,17 @@ func layout(c Config) []spec {
 		add("score.weight", 1, c.Dim)
 	}
 	return specs
+}
+
+// names are a layer's norms in the order of the residual stream.
+func (n Norms) names() []string {
+	switch n {
+	case PostNorm:
+		return []string{"post_attention", "post_feedforward"}
+	case Sandwich:
+		return []string{"input", "post_attention", "pre_feedforward", "post_feedforward"}
+	}
+	return []string{"input", "post_attention"}
 }
 
 // bind gives every spec its slice of flat.
@@ -151,12 +183,13 @@ type views struct {
 }
 
 type layer struct {
-	qkv, qkvBias []float32 // [(H+2G)hd, d], [(H+2G)hd]
-	o, oBias     []float32 // [d, H hd], [d]
-	qNorm, kNorm []float32 // [hd]
-	gateUp       []float32 // [2F, d]
-	down         []float32 // [d, F]
-	norm1, norm2 []float32 // [d] before attention, before the MLP
+	qkv, qkvBias       []float32 // [(H+2G)hd, d], [(H+2G)hd]
+	o, oBias           []float32 // [d, H hd], [d]
+	qNorm, kNorm       []float32 // [hd], or [H hd] and [G hd]
+	gateUp, gateUpBias []float32 // [2F, d], [2F]
+	down, downBias     []float32 // [d, F], [d]
+	norm1, norm2       []float32 // [d] before attention, before the MLP
+	post1, post2       []float32 // [d] after attention, after the MLP
 }
 
 // view walks specs in layout's order.
@@ -173,15 +206,23 @@ func view(c Config, specs []spec, flat []float32) views {
 		}
 		return take(fused)
 	}
+	q, _ := c.qkNorm()
+	pre, post := c.Norms != PostNorm, c.Norms != PreNorm
+	inQKV, inGateUp := 3, 2
+	if c.Fused {
+		inQKV, inGateUp = 1, 1
+	}
 	var v views
 	v.embed = take(1)
 	for range c.Layers {
 		v.layers = append(v.layers, layer{
-			qkv: take(3), qkvBias: optional(c.QKVBias, 3),
+			qkv: take(inQKV), qkvBias: optional(c.QKVBias, 3),
 			o: take(1), oBias: optional(c.OBias, 1),
-			qNorm: optional(c.QKNorm, 1), kNorm: optional(c.QKNorm, 1),
-			gateUp: take(2), down: take(1),
-			norm1: take(1), norm2: take(1),
+			qNorm: optional(q > 0, 1), kNorm: optional(q > 0, 1),
+			gateUp: take(inGateUp), gateUpBias: optional(c.MLPBias, 2),
+			down: take(1), downBias: optional(c.MLPBias, 1),
+			norm1: optional(pre, 1), post1: optional(post, 1),
+			norm2: optional(pre, 1), post2: optional(post, 1),
 		})
 	}
 	v.norm = take(1)

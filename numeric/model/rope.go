@@ -1,9 +1,12 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// rope holds the rotary angles' cosines and sines, [MaxPositions, hd/2] each (Su et al. 2021). As in Hugging Face
-// transformers the inverse frequency theta^(-2i/hd) and the angle position*frequency are rounded to float32, which is what
+// rope holds the rotary angles' cosines and sines, [MaxPositions, half] each (Su et al. 2021). As in Hugging Face
+// transformers the inverse frequency theta^(-i/half) and the angle position*frequency are rounded to float32, which is what
 // checkpoints were trained with. The tables have the same bits on every machine, which math.Pow and math.Sincos do not
 // promise: no operation here is fused or approximate.
 type rope struct {
@@ -11,18 +14,23 @@ type rope struct {
 	half     int
 }
 
-func newRope(c Config, floats func(int) []float32) rope {
-	half := c.HeadDim / 2
-	r := rope{cos: floats(c.MaxPositions * half), sin: floats(c.MaxPositions * half), half: half}
-	base := root(c.RopeTheta, half)
+func newRope(theta float64, scaling Scaling, half, positions int, floats func(int) []float32) rope {
+	r := rope{cos: floats(positions * half), sin: floats(positions * half), half: half}
+	base := root(theta, half)
+	scale, factor := scaling.frequencies(theta, half, positions), scaling.attention()
 	for i := range half {
-		frequency := float32(1 / power(base, i))
-		for p := range c.MaxPositions {
+		frequency := scale(i, float32(1/power(base, i)))
+		for p := range positions {
 			sin, cos := sincos(float64(float32(p) * frequency))
-			r.cos[p*half+i], r.sin[p*half+i] = float32(cos), float32(sin)
+			r.cos[p*half+i], r.sin[p*half+i] = float32(cos)*factor, float32(sin)*factor
 		}
 	}
 	return r
+}
+
+// localRope reports whether some layers rotate by LocalTheta.
+func (c *Config) localRope() bool {
+	return slices.ContainsFunc(c.Kinds, func(k Kind) bool { return k.LocalRope })
 }
 
 // at is the rotation of one position.

@@ -62,6 +62,8 @@ type activations struct {
 	mixed  []float32 // [T, pad(H hd)] values mixed by attention
 	mid    []float32 // [T, d] x plus attention
 	gateUp []float32 // [T, pad(2F)]
+
+	attended, fed []float32 // [T, d] what attention and MLP gave before their norms; only where these exist, with gradients
 }
 
 // scratch is one worker's memory for a block of rows.
@@ -73,6 +75,7 @@ type scratch struct {
 	logits []float32 // [maxBlock, vocabChunk] unless the pass keeps them
 	lse    []kernel.LogSumExp
 	picked []float32 // [maxBlock] logit of the target
+	out    []float32 // [maxBlock, d] of a branch that does not add to the stream as it is
 
 	// Backward only.
 	dNormed []float32 // [maxBlock, d]
@@ -80,6 +83,7 @@ type scratch struct {
 	keys    []float32 // [hd, pad(MaxPositions)] packed
 	values  []float32 // [hd, pad(MaxPositions)] packed
 	dHeads  []float32 // [pad((H+G)hd)]
+	capped  []float32 // [max(pad(MaxPositions), vocabChunk)] a row of scores or logits after its soft cap
 }
 
 // NewWork reserves memory off the Go heap for passes of m within b, run on pool; Free gives it back. A pool may serve several
@@ -154,6 +158,9 @@ func (w *Work) carveLayers(c Config, b Budget, floats func(int) []float32) {
 		if b.Grad {
 			a.mid = floats(rows * c.Dim)
 		}
+		if b.Grad && c.Norms != PreNorm {
+			a.attended, a.fed = floats(rows*c.Dim), floats(rows*c.Dim)
+		}
 	}
 	last, end := &w.layers[c.Layers-1], &w.layers[c.Layers]
 	end.x = floats(b.score() * c.Dim)
@@ -172,6 +179,9 @@ func newScratch(c Config, b Budget, floats func(int) []float32) scratch {
 		lse:    make([]kernel.LogSumExp, block),
 		picked: floats(block),
 	}
+	if !c.direct() {
+		s.out = floats(block * c.Dim)
+	}
 	if !b.Grad {
 		s.logits = floats(block * vocabChunk)
 	} else {
@@ -180,6 +190,9 @@ func newScratch(c Config, b Budget, floats func(int) []float32) scratch {
 		s.keys = floats(c.HeadDim * pad(c.MaxPositions))
 		s.values = floats(c.HeadDim * pad(c.MaxPositions))
 		s.dHeads = floats(c.rotatedDim())
+		if c.AttentionCap != 0 || c.LogitCap != 0 {
+			s.capped = floats(max(pad(c.MaxPositions), vocabChunk))
+		}
 	}
 	return s
 }

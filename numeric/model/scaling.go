@@ -1,0 +1,147 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Scaling changes the rotary frequencies for contexts longer than those that a model was first trained on. The formulas are
+// those of Hugging Face transformers. Fields that a Type does not name are not read.
+type Scaling struct {
+	Type     string  // "" none, or linear, llama3, yarn, longrope
+	Factor   float64 // all: how much longer, at least 1
+	Original int     // llama3, yarn, longrope: positions of the first training
+
+	LowFreq, HighFreq float64 // llama3: wavelengths above Original/LowFreq stretch by Factor, below Original/HighFreq not at all
+
+	BetaFast, BetaSlow float64 // yarn: rotations within Original above which frequencies stay, below which they stretch
+	Exact              bool    // yarn: the ramp between the two is not rounded outwards to whole frequencies
+
+	// longrope: what each frequency is divided by. A sequence may have grown past Original while its keys are kept, and kept
+	// keys do not rotate again, so one choice holds for all sequences: Long when MaxPositions is above Original, else Short.
+	Short, Long []float64
+
+	Attention float64 // yarn, longrope: factor on cosines and sines; 0 follows from Factor
+}
+
+func (s Scaling) validate(half int) error {
+	switch s.Type {
+	case "":
+		return nil
+	case "linear", "llama3", "yarn", "longrope":
+	default:
+		return fmt.Errorf("type %q is none of linear, llama3, yarn, longrope", s.Type)
+	}
+	switch {
+	case !(s.Factor >= 1 && s.Factor <= 1e6):
+		return fmt.Errorf("factor %g; it must be between 1 and 1e6", s.Factor)
+	case s.Type != "linear" && (s.Original < 2 || s.Original > 1<<30):
+		return fmt.Errorf("original positions %d; there must be between 2 and 2^30", s.Original)
+	case s.Type == "llama3" && !(s.LowFreq > 0 && s.HighFreq > s.LowFreq && s.HighFreq <= 1e6):
+		return fmt.Errorf("low frequency factor %g, high %g; they must be above 0 and ascend", s.LowFreq, s.HighFreq)
+	case s.Type == "yarn" && !(s.BetaSlow > 0 && s.BetaFast >= s.BetaSlow && s.BetaFast <= 1e6):
+		return fmt.Errorf("slow beta %g, fast %g; they must be above 0 and not descend", s.BetaSlow, s.BetaFast)
+	case !(s.Attention >= 0 && s.Attention <= 1e3):
+		return fmt.Errorf("attention factor %g; it must be between 0 and 1000", s.Attention)
+	}
+	return s.validateLists(half)
+}
+
+func (s Scaling) validateLists(half int) error {
+	if s.Type != "longrope" {
+		return nil
+	}
+	if len(s.Short) != half || len(s.Long) != half {
+		return fmt.Errorf("%d short and %d long factors; a head has %d frequencies", len(s.Short), len(s.Long), half)
+	}
+	for i := range half {
+		if !(s.Short[i] > 0 && s.Short[i] <= 1e6 && s.Long[i] > 0 && s.Long[i] <= 1e6) {
+			return errors.New("short and long factors must be above 0 and at most 1e6")
+		}
+	}
+	return nil
+}
+
+// frequencies is the change of the i-th of so many frequencies.
+func (s Scaling) frequencies(theta float64, half, positions int) func(i int, f float32) float32 {
+	switch s.Type {
+	case "linear":
+		return func(_ int, f float32) float32 { return float32(float64(f) / s.Factor) }
+	case "llama3":
+		return func(_ int, f float32) float32 { return float32(s.llama3(float64(f))) }
+	case "yarn":
+		low, high := s.ramp(theta, half)
+		return func(i int, f float32) float32 {
+			stretched := min(1, max(0, (float64(i)-low)/(high-low)))
+			return float32(float64(f) * (1 - float64(stretched*(1-1/s.Factor))))
+		}
+	case "longrope":
+		divisors := s.Short
+		if positions > s.Original {
+			divisors = s.Long
+		}
+		return func(i int, f float32) float32 { return float32(float64(f) / divisors[i]) }
+	}
+	return func(_ int, f float32) float32 { return f }
+}
+
+// llama3 stretches wavelengths that the first training saw less than once, and blends between (Llama 3.1).
+func (s Scaling) llama3(f float64) float64 {
+	turns := float64(s.Original) * f / (2 * math.Pi) // within the first training's positions
+	switch {
+	case turns < s.LowFreq:
+		return f / s.Factor
+	case turns > s.HighFreq:
+		return f
+	}
+	keep := (turns - s.LowFreq) / (s.HighFreq - s.LowFreq)
+	return float64((1-keep)*f)/s.Factor + float64(keep*f)
+}
+
+// ramp is where frequencies begin to stretch and where they fully do (Peng et al. 2023).
+func (s Scaling) ramp(theta float64, half int) (low, high float64) {
+	at := func(turns float64) float64 {
+		return float64(half) * logarithm(float64(s.Original)/float64(turns*2*math.Pi)) / logarithm(theta)
+	}
+	low, high = at(s.BetaFast), at(s.BetaSlow)
+	if !s.Exact {
+		low, high = math.Floor(low), math.Ceil(high)
+	}
+	low, high = max(low, 0), min(high, float64(2*half-1))
+	if low == high {
+		high += 0.001
+	}
+	return low, high
+}
+
+// attention is the factor on cosines and sines.
+func (s Scaling) attention() float32 {
+	switch {
+	case s.Type != "yarn" && s.Type != "longrope":
+		return 1
+	case s.Attention != 0:
+		return float32(s.Attention)
+	case s.Factor <= 1:
+		return 1
+	case s.Type == "yarn":
+		return float32(float64(0.1*logarithm(s.Factor)) + 1)
+	}
+	return float32(math.Sqrt(1 + logarithm(s.Factor)/logarithm(float64(s.Original))))
+}
+
+// logarithm is the natural logarithm of x > 0, to about 1e-16, with the same bits on every machine: with x = f 2^k and f
+// between sqrt(1/2) and sqrt(2), log f = 2 atanh((f-1)/(f+1)).
+func logarithm(x float64) float64 {
+	f, k := math.Frexp(x)
+	if f < math.Sqrt2/2 {
+		f *= 2
+		k--
+	}
+	s := (f - 1) / (f + 1)
+	z, p := float64(s*s), 0.0
+	for i := 25.0; i >= 1; i -= 2 {
+		p = float64(p*z) + 1/i
+	}
+	return float64(float64(k)*math.Ln2) + float64(2*s*p)
+}
