@@ -252,3 +252,32 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+func TestPresets(t *testing.T) {
+	values := placeholders(func(name string) string { return "/w/" + name })
+	for _, p := range Presets() {
+		config := configOf("", Reward{From: FromOutput})
+		p.Apply(&config)
+		if err := config.Validate(); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+		words, err := Words(p.Interactive)
+		if err != nil || len(words) == 0 {
+			t.Errorf("%s: %q: %v", p.Name, p.Interactive, err)
+		}
+		for _, text := range append(words, p.Environ...) {
+			if _, err := fill(text, values); err != nil {
+				t.Errorf("%s: %v", p.Name, err)
+			}
+		}
+		for _, f := range p.Files {
+			text, err := fill(f.Text, values)
+			if err != nil || strings.HasSuffix(f.Path, ".json") && !json.Valid([]byte(strings.ReplaceAll(text, `: ,`, `: 1,`))) {
+				t.Errorf("%s: %s: %v\n%s", p.Name, f.Path, err, text)
+			}
+		}
+	}
+	if _, err := FindPreset("cursor"); err == nil || !strings.Contains(err.Error(), "there are claude, codex") {
+		t.Error(err)
+	}
+}
