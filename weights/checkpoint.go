@@ -141,7 +141,7 @@ func openCheckpoint(path string) (*Saved, error) {
 	if s.File, err = openIn(root, tensorsName); err != nil {
 		return nil, err
 	}
-	if err := m.verify(tensorsName, s.File.bytes); err != nil {
+	if err := s.File.verify(m); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

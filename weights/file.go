@@ -1,4 +1,5 @@
-// One safetensors file, open for reading. On Linux the data is mapped, not copied; values are checked when they are read.
+// One safetensors file, open for reading. The data is mapped, not copied, where the system can; values are checked when
+// they are read.
 
 package weights
 
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 )
 
 // File is an open safetensors file whose header has been checked. Reading is safe for concurrent use; Close is not.
@@ -55,8 +57,17 @@ func openIn(root *os.Root, name string) (*File, error) {
 	return out, nil
 }
 
-// openRegular opens a file for reading; a pipe or device would block or never end.
+// openRegular opens a file for reading; a pipe or device would block or never end. Of the links that lead out of the
+// folder, those of the Hugging Face cache are followed.
 func openRegular(root *os.Root, name string) (*os.File, error) {
+	if blob, ok := blobOf(root, name); ok {
+		blobs, err := os.OpenRoot(root.Name() + "/../../blobs")
+		if err != nil {
+			return nil, fmt.Errorf("the cache has lost its blobs: %w", cause(err))
+		}
+		defer blobs.Close()
+		return openRegular(blobs, blob)
+	}
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, outside(cause(err))
@@ -71,7 +82,18 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// outside adds the fix for a link that leaves the folder, as those of the Hugging Face cache do.
+// blobOf returns the name of the blob that a file of a snapshot in the Hugging Face cache stands for: a snapshot is a folder
+// of links to ../../blobs/SHA, and nothing else counts as one.
+func blobOf(root *os.Root, name string) (blob string, ok bool) {
+	target, err := root.Readlink(name)
+	if err != nil {
+		return "", false
+	}
+	blob, ok = strings.CutPrefix(filepath.ToSlash(target), "../../blobs/")
+	return blob, ok && (len(blob) == 40 || len(blob) == 64) && strings.Trim(blob, "0123456789abcdef") == ""
+}
+
+// outside adds the fix for a link that leaves the folder.
 func outside(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return err
@@ -145,6 +167,8 @@ func (f *File) Read(name string, dst []float32) error {
 	if err != nil {
 		return fmt.Errorf("weights: read %s: tensor %q: %w", f.name, name, err)
 	}
+	header := len(f.bytes) - len(f.layout.data)
+	release(f.bytes, header+int(p.from), header+int(p.to))
 	if err := finite(name, dst); err != nil {
 		return fmt.Errorf("weights: read %s: %w", f.name, err)
 	}

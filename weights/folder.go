@@ -132,7 +132,7 @@ func (f *Folder) openShard(root *os.Root, name string, want []string) error {
 		return err
 	}
 	f.files = append(f.files, file)
-	if err := f.Manifest.verify(name, file.bytes); err != nil {
+	if err := file.verify(f.Manifest); err != nil {
 		return err
 	}
 	placed := make(map[string]bool, len(want))

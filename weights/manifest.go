@@ -96,6 +96,10 @@ func readManifest(root *os.Root) (*Manifest, error) {
 
 // verify compares the contents of a file with the manifest. A file that the manifest does not name passes.
 func (m *Manifest) verify(name string, data []byte) error {
+	return m.compare(name, int64(len(data)), func() (string, error) { return hexSum(data), nil })
+}
+
+func (m *Manifest) compare(name string, bytes int64, hash func() (string, error)) error {
 	if m == nil {
 		return nil
 	}
@@ -103,17 +107,34 @@ func (m *Manifest) verify(name string, data []byte) error {
 	if !listed {
 		return nil
 	}
-	if int64(len(data)) != want.Bytes {
-		return fmt.Errorf("%s: has %d bytes but %s says %d; the file is damaged or was changed", name, len(data), manifestName, want.Bytes)
+	if bytes != want.Bytes {
+		return fmt.Errorf("%s: has %d bytes but %s says %d; the file is damaged or was changed", name, bytes, manifestName, want.Bytes)
 	}
-	var got string
-	if err := guard(func() error { got = hexSum(data); return nil }); err != nil {
+	got, err := hash()
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if got != want.SHA256 {
 		return fmt.Errorf("%s: does not match its checksum in %s; the file is damaged, or was changed and the manifest should be deleted", name, manifestName)
 	}
 	return nil
+}
+
+// verify compares the file with the manifest, a piece at a time: what has been hashed need not stay in memory.
+func (f *File) verify(m *Manifest) error {
+	return m.compare(f.name, int64(len(f.bytes)), func() (string, error) {
+		const piece = 8 << 20
+		h := sha256.New()
+		err := guard(func() error {
+			for from := 0; from < len(f.bytes); from += piece {
+				to := min(from+piece, len(f.bytes))
+				h.Write(f.bytes[from:to])
+				release(f.bytes, from, to)
+			}
+			return nil
+		})
+		return sum(h), err
+	})
 }
 
 func hexSum(data []byte) string {

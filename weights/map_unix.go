@@ -1,3 +1,5 @@
+//go:build unix
+
 package weights
 
 import (
@@ -20,4 +22,14 @@ func mapFile(f *os.File) (data []byte, unmap func() error, err error) {
 		return nil, nil, err
 	}
 	return data, func() error { return unix.Munmap(data) }, nil
+}
+
+// release lets the system drop the pages that lie in data[from:to]; reading them again costs a page fault. So a model that
+// is copied tensor by tensor is not in memory twice.
+func release(data []byte, from, to int) {
+	page := os.Getpagesize()
+	from, to = (from+page-1)/page*page, to/page*page // the mapping begins at a page
+	if to > from {
+		_ = unix.Madvise(data[from:to], unix.MADV_DONTNEED) // only advice
+	}
 }
