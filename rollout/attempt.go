@@ -41,7 +41,7 @@ func (d *Driver) start(k sched.Key) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &attempt{key: k, cancel: cancel}
 	d.running[k] = a
-	job := agent.Job{Group: k.Group, Sample: k.Sample, Attempt: k.Attempt, Task: d.tasks[k.Group], Eval: k.Eval()}
+	job := agent.Job{Group: k.Group, Sample: k.Sample, Attempt: k.Attempt, Task: d.tasks[k.Group].Clone(), Eval: k.Eval()}
 	serving := d.sched.Serving()
 	go func() {
 		defer cancel(nil)

@@ -64,7 +64,8 @@ func (e *Evaluation) Score() (mean float64, tasks int) {
 	})
 }
 
-// PassAt is the mean over tasks of the probability that at least one of k rollouts solves the task (algo.PassAtK). Tasks with fewer than k graded rollouts are left out; tasks says how many are in.
+// PassAt is the mean over tasks of the probability that at least one of k rollouts solves the task (algo.PassAtK). Tasks with
+// fewer than k graded rollouts are left out; tasks says how many are in.
 func (e *Evaluation) PassAt(k int) (mean float64, tasks int) {
 	return e.mean(k, func(graded []*traj.Rollout) float64 {
 		solved := 0
