@@ -1,7 +1,8 @@
 // Text from outside stays text. A rendered template mixes two authors: the template's own control strings must become
 // control ids, and the same strings inside what users, tools and files wrote must not, or a web page could end its turn and
 // speak as the system. So before rendering, every control string inside a message is replaced by a private character, and
-// after rendering it is put back as ordinary text (tokenizer.Part.Ordinary).
+// after rendering it is put back as ordinary text (tokenizer.Part.Ordinary). What counts is not how a text is spelled but
+// what the tokenizer makes of it (tokenizer.Guard): under NFKC, a full-width ＜ is a <.
 //
 //	user, tool, tool specifications, arguments, names, reasoning   no control string at all
 //	system, assistant's content                                    markup (<think>, <answer>) yes; turn delimiters never
@@ -29,7 +30,8 @@ const (
 
 // controls are the control strings of a tokenizer.
 type controls struct {
-	byFirst [256][]control // by first byte, longest first
+	all, special *tokenizer.Guard // special: those that delimit turns
+	byFirst      [256][]control   // by first byte, longest first
 }
 
 type control struct {
@@ -38,7 +40,7 @@ type control struct {
 }
 
 func newControls(t *tokenizer.Tokenizer) *controls {
-	c := &controls{}
+	c := &controls{all: t.NewGuard(false), special: t.NewGuard(true)}
 	for _, a := range t.AddedTokens() {
 		if t.IsControl(a.ID) {
 			c.byFirst[a.Content[0]] = append(c.byFirst[a.Content[0]], control{a.Content, a.Special})
@@ -54,7 +56,7 @@ func newControls(t *tokenizer.Tokenizer) *controls {
 type mask struct {
 	controls *controls
 	table    []masked        // what each private character stands for
-	private  map[string]rune // and back
+	chars    map[masked]rune // and back
 	err      error
 }
 
@@ -105,55 +107,52 @@ func (m *mask) value(v Value) Value {
 	return v
 }
 
-// text masks control strings (all, or the delimiters only), what could begin one at the end of s, and characters that
-// look like our own private ones.
+// text masks what spells a control string (all, or the delimiters only) or could together with the rendering around it,
+// and characters that look like our own private ones.
 func (m *mask) text(s string, all bool) string {
-	var b strings.Builder
-	done := 0 // s[:done] is in b
-	for i := 0; i < len(s); {
-		size, whole := m.at(s[i:], all)
-		if size == 0 {
-			i++
-			continue
-		}
-		b.WriteString(s[done:i])
-		b.WriteRune(m.put(masked{s[i : i+size], whole}))
-		i += size
-		done = i
+	guard := m.controls.special
+	if all {
+		guard = m.controls.all
 	}
-	if done == 0 {
+	found := guard.Find(s)
+	if len(found) == 0 && !strings.ContainsFunc(s, private) {
 		return s
 	}
-	b.WriteString(s[done:])
+	var b strings.Builder
+	done := 0 // s[:done] is in b
+	for _, f := range found {
+		m.copy(&b, s[done:f.From])
+		b.WriteRune(m.put(masked{s[f.From:f.To], f.Whole}))
+		done = f.To
+	}
+	m.copy(&b, s[done:])
 	return b.String()
 }
 
-// at is the length of what must be masked at the start of s; whole says that it is a control string.
-func (m *mask) at(s string, all bool) (size int, whole bool) {
-	for _, c := range m.controls.byFirst[s[0]] {
-		switch {
-		case !all && !c.special:
-		case strings.HasPrefix(s, c.text):
-			return len(c.text), true
-		case len(s) < len(c.text) && strings.HasPrefix(c.text, s):
-			return len(s), false // the text behind it in the rendering could complete it
+// copy writes s, with its private characters masked.
+func (m *mask) copy(b *strings.Builder, s string) {
+	for {
+		i := strings.IndexFunc(s, private)
+		if i < 0 {
+			b.WriteString(s)
+			return
 		}
+		_, size := utf8.DecodeRuneInString(s[i:])
+		b.WriteString(s[:i])
+		b.WriteRune(m.put(masked{s[i : i+size], false}))
+		s = s[i+size:]
 	}
-	if s[0] >= 0xF3 { // no private character begins with a smaller byte
-		if r, n := utf8.DecodeRuneInString(s); r >= firstPrivate && r <= lastPrivate || r == mark {
-			return n, false
-		}
-	}
-	return 0, false
 }
+
+func private(r rune) bool { return r >= firstPrivate && r <= lastPrivate || r == mark }
 
 // put returns the private character that stands for a text.
 func (m *mask) put(hidden masked) rune {
-	if r, ok := m.private[hidden.text]; ok {
+	if r, ok := m.chars[hidden]; ok {
 		return r
 	}
-	if m.private == nil {
-		m.private = make(map[string]rune)
+	if m.chars == nil {
+		m.chars = make(map[masked]rune)
 	}
 	r := firstPrivate + rune(len(m.table))
 	if r > lastPrivate {
@@ -161,7 +160,7 @@ func (m *mask) put(hidden masked) rune {
 		return firstPrivate
 	}
 	m.table = append(m.table, hidden)
-	m.private[hidden.text] = r
+	m.chars[hidden] = r
 	return r
 }
 

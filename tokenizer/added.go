@@ -4,6 +4,7 @@
 package tokenizer
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -14,74 +15,81 @@ const maxAddedBytes = 512 // bounds the work per position of hostile vocabularie
 
 // control: see Tokenizer.IsControl.
 func (a AddedToken) control() bool {
-	if strings.TrimFunc(a.Content, unicode.IsSpace) == "" {
+	if strings.TrimFunc(a.Content, func(r rune) bool { return unicode.IsSpace(r) || r == '▁' }) == "" {
 		return false
 	}
-	return a.Special || utf8.RuneCountInString(a.Content) > 1
+	return a.Special || utf8.RuneCountInString(a.Content) > 1 && !htmlTag(a.Content)
 }
+
+// htmlTag recognizes <b> and </b>: some vocabularies hold HTML as ordinary text in whole tokens.
+func htmlTag(s string) bool {
+	name, ok := strings.CutPrefix(s, "<")
+	name, closed := strings.CutSuffix(strings.TrimPrefix(name, "/"), ">")
+	return ok && closed && slices.Contains(htmlNames, name)
+}
+
+var htmlNames = strings.Fields("a b blockquote body br caption code dd div dl dt em h1 h2 h3 h4 h5 h6 head hr html i img kbd li ol p pre " +
+	"samp small span strike strong sub sup table tbody td tfoot th thead title tr tt u ul var")
 
 // trie maps byte strings to indices of added tokens. The zero value is empty.
 type trie struct {
-	root  [256]int32 // first byte → node; 0 for none, as node 0 is the root itself
-	nodes []trieNode
+	root  [256]int32 // first byte → node; 0 for none
+	nodes []trieNode // [0] is unused
 }
 
 type trieNode struct {
-	next  map[byte]int32
-	token int32 // index of the added token that ends here, -1 for none
+	token          int32 // index of the added token that ends here, -1 for none
+	child, sibling int32 // 0 for none
+	label          byte
 }
 
 func (t *trie) add(key string, token int) {
 	if len(t.nodes) == 0 {
-		t.nodes = append(t.nodes, trieNode{token: -1})
+		t.nodes = append(t.nodes, trieNode{})
 	}
 	at := int32(0)
 	for i := range len(key) {
-		child, ok := t.step(at, key[i])
-		if !ok {
-			child = int32(len(t.nodes))
-			t.nodes = append(t.nodes, trieNode{token: -1})
-			t.link(at, key[i], child)
+		next := t.step(at, key[i])
+		if next == 0 {
+			next = int32(len(t.nodes))
+			t.nodes = append(t.nodes, trieNode{token: -1, label: key[i]})
+			if at == 0 {
+				t.root[key[i]] = next
+			} else {
+				t.nodes[next].sibling, t.nodes[at].child = t.nodes[at].child, next
+			}
 		}
-		at = child
+		at = next
 	}
 	t.nodes[at].token = int32(token)
 }
 
-func (t *trie) step(at int32, b byte) (child int32, ok bool) {
+// step is the node behind at along b, 0 for none; at 0 is the start.
+func (t *trie) step(at int32, b byte) int32 {
 	if at == 0 {
-		return t.root[b], t.root[b] != 0
+		return t.root[b]
 	}
-	child, ok = t.nodes[at].next[b]
-	return child, ok
+	next := t.nodes[at].child
+	for next != 0 && t.nodes[next].label != b {
+		next = t.nodes[next].sibling
+	}
+	return next
 }
 
-func (t *trie) link(at int32, b byte, child int32) {
-	if at == 0 {
-		t.root[b] = child
-		return
-	}
-	if t.nodes[at].next == nil {
-		t.nodes[at].next = make(map[byte]int32)
-	}
-	t.nodes[at].next[b] = child
-}
-
-// longest returns the added token that is the longest prefix of text, and its length.
-func (t *trie) longest(text string) (token, length int) {
+// walk returns the added token that is the longest prefix of text, and its length. Open says that the text ended where
+// more of it could have been a longer one.
+func (t *trie) walk(text string) (token, length int, open bool) {
 	token = -1
 	at := int32(0)
 	for i := range len(text) {
-		child, ok := t.step(at, text[i])
-		if !ok {
-			break
+		if at = t.step(at, text[i]); at == 0 {
+			return token, length, false
 		}
-		at = child
 		if t.nodes[at].token >= 0 {
 			token, length = int(t.nodes[at].token), i+1
 		}
 	}
-	return token, length
+	return token, length, at != 0 && t.nodes[at].child != 0
 }
 
 // span is a half-open range of bytes.
@@ -102,7 +110,7 @@ func (t *Tokenizer) cut(tr *trie, text string, ordinary []span) []stretch {
 	var out []stretch
 	done := 0 // everything before it is in out
 	for at := 0; at < len(text); {
-		token, length := tr.longest(text[at:])
+		token, length, _ := tr.walk(text[at:])
 		if token < 0 || touches(ordinary, span{at, at + length}) {
 			at++
 			continue

@@ -115,12 +115,16 @@ func TestPartsNormalized(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: no token %q", name, c.token)
 		}
-		filler := " é e\u0301 x "
+		filler := " é e\u0301 x"
 		for _, swap := range []bool{false, true} {
-			ids := tok.EncodeParts(tokenizer.Part{Text: c.token, Ordinary: swap}, tokenizer.Part{Text: filler, Ordinary: true}, tokenizer.Part{Text: c.token, Ordinary: !swap})
+			ids := tok.EncodeParts(tokenizer.Part{Text: c.token, Ordinary: swap}, tokenizer.Part{Text: filler, Ordinary: true}, tokenizer.Part{Text: " " + c.token, Ordinary: !swap})
 			if n := len(slices.DeleteFunc(slices.Clone(ids), func(x int32) bool { return x != id })); n != 1 {
 				t.Errorf("%s: swap %v: token found %d times, want once", name, swap, n)
 			}
+		}
+		reaching := []tokenizer.Part{{Text: c.token[:2], Ordinary: true}, {Text: c.token[2:]}}
+		if ids := tok.EncodeParts(reaching...); slices.Contains(ids, id) {
+			t.Errorf("%s: a token that begins in ordinary text was found", name)
 		}
 		if ids := tok.EncodeParts(tokenizer.Part{Text: strings.Repeat(c.token+" ", 3), Ordinary: true}); slices.Contains(ids, id) {
 			t.Errorf("%s: ordinary text holds the token", name)

@@ -7,7 +7,6 @@ package tokenizer
 import (
 	"sort"
 	"strings"
-	"unicode/utf8"
 )
 
 // Part is a stretch of text by one author.
@@ -84,9 +83,7 @@ type encoder struct {
 
 // stretch encodes text between added tokens of the raw kind.
 func (e *encoder) stretch(text string, ordinary []span, start bool) {
-	if e.t.normalize != nil {
-		text, ordinary = e.normalized(text, ordinary)
-	}
+	text, ordinary = e.t.normalized(text, ordinary)
 	for _, s := range e.t.cut(&e.t.norm, text, ordinary) {
 		if s.token >= 0 {
 			e.ids = append(e.ids, e.t.added[s.token].ID)
@@ -107,49 +104,4 @@ func (e *encoder) split(p piece, i int, guarded bool) {
 		return
 	}
 	e.t.split[i](p, func(p piece) { e.split(p, i+1, guarded) })
-}
-
-// normalized normalizes text and finds the ordinary ranges in the result. A border may move outward where
-// normalization joined characters across it, never inward.
-func (e *encoder) normalized(text string, ordinary []span) (string, []span) {
-	out := e.t.normalize(text)
-	if len(e.t.norm.nodes) == 0 {
-		if len(ordinary) > 0 {
-			return out, []span{{0, len(out)}} // only says that the stretch is guarded
-		}
-		return out, nil
-	}
-	moved := make([]span, 0, len(ordinary))
-	for _, o := range ordinary {
-		from := commonPrefix(out, e.t.normalize(text[:o.from]))
-		to := len(out) - commonSuffix(out, e.t.normalize(text[o.to:]))
-		if n := len(moved); n > 0 && moved[n-1].to >= from {
-			moved[n-1].to = max(moved[n-1].to, to)
-		} else if from < to {
-			moved = append(moved, span{from, to})
-		}
-	}
-	return out, moved
-}
-
-func commonPrefix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
-		n--
-	}
-	return n
-}
-
-func commonSuffix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
-		n++
-	}
-	for n > 0 && !utf8.RuneStart(a[len(a)-n]) {
-		n--
-	}
-	return n
 }

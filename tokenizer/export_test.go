@@ -2,9 +2,7 @@ package tokenizer
 
 // Pieces returns what BPE sees of text that holds no added token.
 func (t *Tokenizer) Pieces(text string) []string {
-	if t.normalize != nil {
-		text = t.normalize(text)
-	}
+	text, _ = t.normalized(text, nil)
 	out := []string{}
 	var next func(p piece, i int)
 	next = func(p piece, i int) {

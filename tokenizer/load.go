@@ -17,7 +17,7 @@ import (
 // file is tokenizer.json.
 type file struct {
 	Version       string         `json:"version"`
-	Truncation    jsontext.Value `json:"truncation"`
+	Truncation    jsontext.Value `json:"truncation"` // not applied: a call must ask for these two, as in transformers
 	Padding       jsontext.Value `json:"padding"`
 	AddedTokens   []AddedToken   `json:"added_tokens"`
 	Normalizer    jsontext.Value `json:"normalizer"`
@@ -32,14 +32,12 @@ func load(data []byte) (*Tokenizer, error) {
 	if err := strict(data, &f); err != nil {
 		return nil, err
 	}
-	if !null(f.Truncation) || !null(f.Padding) {
-		return nil, fmt.Errorf("truncation and padding must be null: ids would be cut or filled silently")
-	}
 	t := &Tokenizer{source: data, addedAt: make(map[int32]int)}
-	var err error
-	if t.normalize, err = readNormalizer("normalizer", f.Normalizer); err != nil {
+	var n normalizerReader
+	if err := n.read("normalizer", f.Normalizer); err != nil {
 		return nil, err
 	}
+	t.normalize, t.fold = n.all, n.folding()
 	if err := t.readStages(f); err != nil {
 		return nil, err
 	}
@@ -49,7 +47,10 @@ func load(data []byte) (*Tokenizer, error) {
 	if err := t.readPostProcessor("post_processor", f.PostProcessor); err != nil {
 		return nil, err
 	}
-	return t, t.checkSpelling()
+	if err := t.checkSpelling(); err != nil {
+		return nil, err
+	}
+	return t, t.checkGuard(n)
 }
 
 func (t *Tokenizer) readStages(f file) error {
@@ -144,7 +145,7 @@ func (p pattern) matcher(path string) (matcher, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s.pattern: %w", path, err)
 		}
-		return matchRegexp(re), nil
+		return re.find, nil
 	}
 	return nil, fmt.Errorf(`%s.pattern: must hold either "String" or "Regex"`, path)
 }
@@ -222,9 +223,7 @@ func (t *Tokenizer) plant(i int, a AddedToken) error {
 	key, tr := a.Content, &t.raw
 	if a.Normalized {
 		tr = &t.norm
-		if t.normalize != nil {
-			key = t.normalize(key)
-		}
+		key, _ = t.normalized(key, nil)
 	}
 	if key == "" {
 		return fmt.Errorf("added_tokens: %q is empty after normalization", a.Content)
@@ -251,6 +250,22 @@ func (t *Tokenizer) checkSpelling() error {
 	for b, r := range runeOfByte {
 		if m.small[r] < 0 {
 			return fmt.Errorf("model.vocab: byte 0x%02X (%q) has no token and there is no unk_token, so it would vanish", b, r)
+		}
+	}
+	return nil
+}
+
+// checkGuard makes sure that a Guard sees every spelling of a control token.
+func (t *Tokenizer) checkGuard(n normalizerReader) error {
+	for _, a := range t.added {
+		switch {
+		case !a.control() || !t.foldable(a):
+		case n.prepends && a.Special && a.Normalized:
+			return fmt.Errorf("added_tokens: special token %q has normalized true beside a Prepend normalizer, so it would be found only behind a space; set normalized to false", a.Content)
+		case n.opaque != "":
+			return fmt.Errorf("%s: a regular expression that replaces more than whitespace is not supported beside control token %q: text from outside could turn into it", n.opaque, a.Content)
+		case t.fold.text(a.Content) == "":
+			return fmt.Errorf("normalizer: it may replace all of control token %q, so text from outside could turn into it", a.Content)
 		}
 	}
 	return nil

@@ -21,12 +21,14 @@ func TestRefusals(t *testing.T) {
 		{"duplicate key", "", `{"version":"1","version":"2"}`, "duplicate"},
 		{"broken UTF-8", "", "{\"version\":\"\xff\"}", "invalid UTF-8"},
 		{"unknown field", "shape", `1`, `/shape: unknown object member name`},
-		{"truncation", "truncation", `{"max_length":5}`, "truncation and padding must be null"},
-		{"padding", "padding", `{}`, "truncation and padding must be null"},
-		{"normalizer", "normalizer", `{"type":"NFKC"}`, `normalizer: component "NFKC" is not supported`},
-		{"nested normalizer", "normalizer", `{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Lowercase"}]}`, `normalizer.normalizers[1]: component "Lowercase"`},
+		{"normalizer", "normalizer", `{"type":"Precompiled"}`, `normalizer: component "Precompiled" is not supported`},
+		{"nested normalizer", "normalizer", `{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Nmt"}]}`, `normalizer.normalizers[1]: component "Nmt"`},
+		{"replacement that explodes", "normalizer", `{"type":"Sequence","normalizers":[` + strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaa"},`, 9) + `{"type":"NFC"}]}`, "more than 128 times as long"},
+		{"long replacement", "normalizer", `{"type":"Replace","pattern":{"String":"a"},"content":"` + strings.Repeat("a", 65) + `"}`, "65 bytes; at most 64"},
+		{"long prepend", "normalizer", `{"type":"Prepend","prepend":"` + strings.Repeat("a", 65) + `"}`, "65 bytes; at most 64"},
+		{"replacement of punctuation", "pre_tokenizer", `{"type":"Punctuation","behavior":"Sideways"}`, `pre_tokenizer.behavior: unknown value "Sideways"`},
 		{"normalizer option", "normalizer", `{"type":"NFC","strip":true}`, `normalizer: /strip: unknown object member name`},
-		{"pre-tokenizer", "pre_tokenizer", `{"type":"Sequence","pretokenizers":[{"type":"Whitespace"}]}`, `pre_tokenizer.pretokenizers[0]: component "Whitespace"`},
+		{"pre-tokenizer", "pre_tokenizer", `{"type":"Sequence","pretokenizers":[{"type":"UnicodeScripts"}]}`, `pre_tokenizer.pretokenizers[0]: component "UnicodeScripts"`},
 		{"split behavior", "pre_tokenizer", `{"type":"Split","pattern":{"String":"x"},"behavior":"Sideways"}`, `pre_tokenizer.behavior: unknown value "Sideways"`},
 		{"split without pattern", "pre_tokenizer", `{"type":"Split","pattern":{},"behavior":"Removed"}`, `pre_tokenizer.pattern`},
 		{"metaspace scheme", "pre_tokenizer", `{"type":"Metaspace","replacement":"_","prepend_scheme":"maybe"}`, `prepend_scheme: unknown value "maybe"`},
@@ -136,41 +138,65 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
+// TestControlBesideNormalizer: what text from outside could turn into a control token is refused.
+func TestControlBesideNormalizer(t *testing.T) {
+	data := strings.ReplaceAll(string(read(t, "testdata/trained.json")), `"normalized":false`, `"normalized":true`)
+	for normalizer, want := range map[string]string{
+		`{"type":"Prepend","prepend":"▁"}`:                                            "would be found only behind a space",
+		`{"type":"Replace","pattern":{"Regex":"[a-z]+"},"content":"x"}`:               "replaces more than whitespace",
+		`{"type":"Replace","pattern":{"String":"im_start"},"content":"<|im_start|>"}`: "may replace all of control token",
+		`{"type":"Replace","pattern":{"Regex":"\\s{2,}"},"content":" "}`:              "",
+		`{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Lowercase"}]}`:    "",
+	} {
+		_, err := tokenizer.New(with(t, []byte(data), "normalizer", normalizer))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", normalizer, err, want)
+		}
+	}
+}
+
 // TestPatterns: what the regular expressions may contain.
 func TestPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		tokenizer.TrainPattern:               "",
 		`\p{N}{1,3}|[^\s\p{L}]?\p{L}+?(?=x)`: "",
+		`[a-z&&[^aeiou]]++x`:                 "",
+		`[\p{Han}[0-9]]+`:                    "",
+		`(?:a|a|b)?(c|d)`:                    "",
+		`(a*b*|c)d*e`:                        "",
+		`(?:a|a|b)?(c|d)?`:                   "matches nothing at all",
 		`a**`:                                "doubled",
-		`a++`:                                "doubled",
 		`a{2}{3}`:                            "doubled",
+		`a{2}?`:                              "doubled",
 		`(a|b+)*`:                            "repeating a group",
 		`(a|a){2}`:                           "repeating a group",
-		`(?:a|a|b)?(c|d)?`:                   "",
-		`\p{N}{1000}x{2,}y{0,900}`:           "more than 2 repeats",
-		`a?b?c?d?e?f?g?h?i?j?`:               "more than 1000 ways",
+		`\p{N}{65}`:                          "n ≤ m ≤ 64",
+		`a?b?c?d?e?f?g?h?i?j?k`:              "more than 1000 ways",
 		`(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)`: "more than 1000 ways",
-		`a*b*c*`:       "more than 2 repeats",
-		`(a*b*|c)d*`:   "more than 2 repeats",
-		`[a[b]]`:       "nested classes",
-		`[a&&b]`:       "nested classes",
+		`a(?=b+)`:      "inside a look-ahead",
+		`a(?=b)+`:      "repeating a look-ahead",
 		`[]a]`:         "empty class",
 		`[a`:           "missing ]",
+		`[z-a]`:        "a range must end",
+		`[[:alpha:]]`:  "[: is not supported",
 		`(a`:           "missing )",
 		`a)`:           "unmatched )",
 		`(?<n>a)`:      "group",
 		`(?<=a)b`:      "group",
 		`(?i)a`:        "group",
+		`(?i:ss)`:      "also matches a single character",
+		`(?i:\p{Lu})`:  "under (?i:",
+		`(?i:é)`:       "under (?i:",
 		`^a`:           "not supported here",
 		`a$`:           "not supported here",
 		`\w`:           `escape \w`,
 		`(a)\1`:        `escape \1`,
 		`\p{^L}`:       "name of a category",
+		`\p{Cn}`:       "name of a category",
 		`\pL`:          "name of a category",
-		`\p{Nonsense}`: "regular expression",
+		`\p{Nonsense}`: "name of a category",
 		`a{,3}`:        "must be {n}",
 		`a{3,2}`:       "must be {n}",
-		`a{1,9999}`:    "must be {n}",
 		`{`:            "not supported here",
 		`\`:            "trailing backslash",
 		strings.Repeat("(", 60) + strings.Repeat(")", 60): "nested more than 50",

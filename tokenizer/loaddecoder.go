@@ -14,6 +14,7 @@ type decoderReader struct {
 	stages []stageMaker
 	bytes  bool // ByteLevel was read
 	fused  bool
+	growth growth
 }
 
 func (d *decoderReader) read(path string, v jsontext.Value) error {
@@ -46,8 +47,8 @@ func (d *decoderReader) read(path string, v jsontext.Value) error {
 		}
 		return fields(path, v, &f)
 	case "Replace":
-		m, content, err := readReplace(path, v)
-		d.add(func() stage { return eachPiece(replace(m, content)) })
+		_, m, content, err := readReplace(path, v, &d.growth)
+		d.add(func() stage { return eachPiece(replace(m, content).text) })
 		return err
 	case "Metaspace":
 		f, err := readMetaspace(path, v)

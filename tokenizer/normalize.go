@@ -1,141 +1,137 @@
-// Normalizers: what happens to a stretch of text between added tokens before it is split into pieces.
+// Normalizers: what happens to a stretch of text between added tokens before it is split into pieces. Each is a list of
+// edits, so that one pass gives the new text and also where the ranges of its authors have moved.
 
 package tokenizer
 
 import (
-	"sort"
 	"strings"
+	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
-// normalizer maps text to text. nil leaves it as it is.
-type normalizer func(string) string
+// normalizer calls edit with each range of s that it replaces, in order; the rest of s stays.
+type normalizer func(s string, edit func(at span, with string))
 
-// chain applies normalizers in order.
-func chain(all []normalizer) normalizer {
-	if len(all) == 0 {
-		return nil
+// normalized applies all normalizers to text and moves the sorted spans along. A span grows over every edit that it
+// touches; a span whose text vanishes stays as an empty one.
+func (t *Tokenizer) normalized(text string, spans []span) (string, []span) {
+	for _, n := range t.normalize {
+		text, spans = n.apply(text, spans)
 	}
-	return func(s string) string {
-		for _, n := range all {
-			if n != nil {
-				s = n(s)
-			}
+	return text, spans
+}
+
+func (n normalizer) apply(text string, spans []span) (string, []span) {
+	var out strings.Builder
+	var moves []move
+	done := 0
+	n(text, func(at span, with string) {
+		if done == 0 && out.Len() == 0 {
+			out.Grow(len(text) + len(text)/4)
 		}
-		return s
+		out.WriteString(text[done:at.from])
+		if len(spans) > 0 {
+			moves = append(moves, move{at, span{out.Len(), out.Len() + len(with)}})
+		}
+		out.WriteString(with)
+		done = at.to
+	})
+	if done == 0 && out.Len() == 0 {
+		return text, spans
 	}
+	out.WriteString(text[done:])
+	return out.String(), moved(spans, moves)
+}
+
+// text is apply without spans.
+func (n normalizer) text(s string) string {
+	out, _ := n.apply(s, nil)
+	return out
+}
+
+// move is an edit: the range of the old text and that of the new one.
+type move struct{ old, new span }
+
+// moved maps sorted, disjoint spans through sorted, disjoint moves.
+func moved(spans []span, moves []move) []span {
+	out := make([]span, 0, len(spans))
+	i, shift := 0, 0 // moves[:i] lie before the current span and shift it
+	for _, s := range spans {
+		for ; i < len(moves) && moves[i].old.to <= s.from; i++ {
+			shift = moves[i].new.to - moves[i].old.to
+		}
+		from, behind := s.from+shift, shift
+		if i < len(moves) && moves[i].old.from < s.from {
+			from = moves[i].new.from
+		}
+		to, last := s.to+behind, i
+		for ; last < len(moves) && moves[last].old.from < s.to; last++ {
+			behind = moves[last].new.to - moves[last].old.to
+			to = max(s.to+behind, moves[last].new.to)
+		}
+		if n := len(out); n > 0 && out[n-1].to > from {
+			out[n-1].to = max(out[n-1].to, to)
+			continue
+		}
+		out = append(out, span{from, to})
+	}
+	return out
 }
 
 // prepend puts p before text that is not empty.
 func prepend(p string) normalizer {
-	return func(s string) string {
-		if s == "" {
-			return s
+	return func(s string, edit func(span, string)) {
+		if s != "" && p != "" {
+			edit(span{0, 0}, p)
 		}
-		return p + s
 	}
 }
 
 // replace puts content in place of every match.
 func replace(m matcher, content string) normalizer {
-	return func(s string) string {
-		var b strings.Builder
-		done := 0
-		m(s, func(at span) {
-			b.WriteString(s[done:at.from])
-			b.WriteString(content)
-			done = at.to
-		})
-		b.WriteString(s[done:])
-		return b.String()
+	return func(s string, edit func(span, string)) {
+		m(s, func(at span) { edit(at, content) })
 	}
 }
 
-// nfc composes (Unicode form C). golang.org/x/text follows the stream-safe rule and inserts U+034F into runs of more
-// than 30 combining marks, which form C itself does not; text with such a run is composed here.
-func nfc(s string) string {
-	if longRun(s) {
-		return string(compose(sortMarks(decomposed(s))))
-	}
-	return norm.NFC.String(s)
-}
-
-const streamSafe = 30 // combining marks in a row that x/text composes plainly
-
-// longRun reports whether s may hold a run of marks that x/text would break up.
-func longRun(s string) bool {
-	run := 0
-	for at := 0; at < len(s); {
-		if s[at] < utf8.RuneSelf {
-			at, run = at+1, 0
-			continue
-		}
-		p := norm.NFD.PropertiesString(s[at:])
-		at += max(p.Size(), 1)
-		marks := utf8.RuneCount(p.Decomposition())
-		if p.CCC() == 0 {
-			run = marks
-		} else {
-			run += max(1, marks)
-		}
-		if run > streamSafe {
-			return true
-		}
-	}
-	return false
-}
-
-// decomposed is form D before its marks are put in order.
-func decomposed(s string) []rune {
-	var out []rune
-	for _, r := range s {
-		out = append(out, []rune(norm.NFD.String(string(r)))...)
-	}
-	return out
-}
-
-// sortMarks sorts each run of marks by class, in place and stably.
-func sortMarks(runes []rune) []rune {
-	for i := 0; i < len(runes); i++ {
-		from := i
-		for i < len(runes) && class(runes[i]) != 0 {
-			i++
-		}
-		marks := runes[from:i]
-		sort.SliceStable(marks, func(a, b int) bool { return class(marks[a]) < class(marks[b]) })
-	}
-	return runes
-}
-
-// compose joins each character with the starter before it unless a mark between them blocks it (Unicode 3.11, D117).
-// It works in place.
-func compose(runes []rune) []rune {
-	out := runes[:0]
-	starter, last := -1, uint8(0) // last: class of the character before, 0 right behind the starter
-	for _, r := range runes {
-		c := class(r)
-		if starter >= 0 && (last == 0 || last < c) {
-			if both, ok := composite(out[starter], r); ok {
-				out[starter] = both
-				continue
+// eachRune replaces the characters that to changes.
+func eachRune(to func(rune) (with string, changed bool)) normalizer {
+	return func(s string, edit func(span, string)) {
+		for at, r := range s {
+			if with, changed := to(r); changed {
+				edit(span{at, at + utf8.RuneLen(r)}, with)
 			}
 		}
-		if last = c; c == 0 {
-			starter = len(out)
-		}
-		out = append(out, r)
 	}
-	return out
 }
 
-// composite is the primary composite of two characters.
-func composite(a, b rune) (rune, bool) {
-	both := norm.NFC.String(string([]rune{a, b}))
-	r, size := utf8.DecodeRuneInString(both)
-	return r, size == len(both)
+// lowercase is the full mapping of single characters; only İ becomes two.
+func lowercase(r rune) (string, bool) {
+	if r == 'İ' {
+		return "i\u0307", true
+	}
+	low := unicode.ToLower(r)
+	return string(low), low != r
 }
 
-// class is the canonical combining class.
-func class(r rune) uint8 { return norm.NFC.PropertiesString(string(r)).CCC() }
+// dropMarks is StripAccents: it takes away combining marks, but does not decompose.
+func dropMarks(r rune) (string, bool) { return "", unicode.Is(unicode.M, r) }
+
+// strip takes whitespace off the ends.
+func strip(left, right bool) normalizer {
+	return func(s string, edit func(span, string)) {
+		from, to := 0, len(s)
+		if left {
+			from = to - len(strings.TrimLeftFunc(s, unicode.IsSpace))
+		}
+		if right {
+			to = max(from, len(strings.TrimRightFunc(s, unicode.IsSpace)))
+		}
+		if from > 0 {
+			edit(span{0, from}, "")
+		}
+		if to < len(s) {
+			edit(span{to, len(s)}, "")
+		}
+	}
+}

@@ -1,284 +1,184 @@
-// Regular expressions of tokenizer.json. The reference runs them with Oniguruma, we with regexp2. Where the two agree we
-// translate, everything else is refused by name: a pattern that means something slightly different would be a silently
-// different tokenizer. Only single characters may repeat, two repeats may follow each other, and the other ways to match
-// (options times alternatives) are counted: so an attempt to match costs at worst a constant times the square of the
-// text it spans, whoever wrote the pattern.
+// Regular expressions of tokenizer.json, as the reference's Oniguruma reads them. What means something else there, or is
+// not understood, is refused by name: a silently different pattern would be a silently different tokenizer.
+//
+// Matching is linear in the text, whoever wrote the pattern: only single characters repeat without bound, each such
+// repeat remembers from where it is known to fail (pattern.go has no captures, so a failure there is a failure for every
+// way to arrive), and the other choices are counted when the pattern is read (patternparse.go).
 
 package tokenizer
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
 	"unicode/utf8"
-
-	"github.com/dlclark/regexp2"
 )
 
-const (
-	maxPatternBytes = 4096
-	maxRepeats      = 2    // unbounded repeats one after another
-	maxWays         = 1000 // choices that backtracking may try besides those of the repeats
-	smallRepeat     = 16   // {n,m} up to this m counts as choices, above as a repeat
-)
-
-// compile translates and compiles a pattern.
-func compile(pattern string) (*regexp2.Regexp, error) {
-	if len(pattern) > maxPatternBytes {
-		return nil, fmt.Errorf("regular expression of %d bytes; at most %d", len(pattern), maxPatternBytes)
-	}
-	p := translator{in: pattern}
-	if _, err := p.alternatives(false, 0); err != nil {
-		return nil, fmt.Errorf("regular expression %q: at byte %d: %w", pattern, p.at, err)
-	}
-	if p.at < len(p.in) {
-		return nil, fmt.Errorf("regular expression %q: at byte %d: unmatched )", pattern, p.at)
-	}
-	re, err := regexp2.Compile(p.out.String(), regexp2.Unicode)
-	if err != nil {
-		return nil, fmt.Errorf("regular expression %q: %w", pattern, err)
-	}
-	return re, nil
+// regex is a compiled pattern, safe for concurrent use.
+type regex struct {
+	start   *node
+	repeats int // unbounded ones; each has its own memory in a search
 }
 
-// find calls yield with the byte range of every match in s, in order.
-func find(re *regexp2.Regexp, s string, yield func(span)) {
-	runes := []rune(s)
-	at, runeAt := 0, 0 // the same place, in bytes and in runes
-	advance := func(to int) int {
-		for ; runeAt < to; runeAt++ {
-			at += utf8.RuneLen(runes[runeAt])
+// node is one step of a pattern; next is nil where the pattern, or a look-ahead, is complete.
+type node struct {
+	next *node
+
+	class      *class // a character, repeated low to high times
+	low, high  int
+	lazy       bool
+	possessive bool
+	memory     int // index of an unbounded repeat
+
+	branches []*node // or: the first of these that matches; each leads on to what follows
+	look     *node   // or: a look-ahead
+	negative bool
+}
+
+// search is one pass over one text.
+type search struct {
+	text   string
+	failed []span // [memory] closed range of places from where the repeat cannot go on to a match
+}
+
+// find calls yield with every match in s, leftmost first.
+func (re *regex) find(s string, yield func(span)) {
+	q := search{text: s}
+	if re.repeats > 0 {
+		q.failed = make([]span, re.repeats)
+		for i := range q.failed {
+			q.failed[i] = span{0, -1}
 		}
-		return at
 	}
-	// A match fails only by time-out, and none is set: the form of the pattern bounds the work.
-	m, _ := re.FindRunesMatch(runes)
-	for m != nil {
-		from := advance(m.Index)
-		yield(span{from, advance(m.Index + m.Length)})
-		m, _ = re.FindNextMatch(m)
-	}
-}
-
-// translator walks a pattern once, copying what both engines read alike.
-type translator struct {
-	in      string
-	at      int
-	out     strings.Builder
-	repeats int // unbounded repeats in the current alternative
-	depth   int
-}
-
-// alternatives reads a | b | … up to ) or the end, and returns the ways to match it.
-func (p *translator) alternatives(fold bool, repeatsBefore int) (ways int, err error) {
-	if p.depth++; p.depth > 50 {
-		return 0, fmt.Errorf("groups nested more than 50 deep")
-	}
-	defer func() { p.depth-- }()
-	most, here := repeatsBefore, 1
-	p.repeats = repeatsBefore
-	for p.at < len(p.in) && p.in[p.at] != ')' {
-		if p.in[p.at] == '|' {
-			p.copy(1)
-			ways += here
-			most, p.repeats, here = max(most, p.repeats), repeatsBefore, 1
+	for at := 0; at < len(s); {
+		end := q.match(re.start, at)
+		if end > at {
+			yield(span{at, end})
+			at = end
 			continue
 		}
-		w, err := p.term(fold)
-		if err != nil {
-			return 0, err
-		}
-		if here *= w; here+ways > maxWays {
-			return 0, fmt.Errorf("more than %d ways to match are not supported", maxWays)
-		}
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
 	}
-	p.repeats = max(most, p.repeats)
-	return ways + here, nil
 }
 
-// term reads one atom and the quantifier behind it, and returns the ways to match them.
-func (p *translator) term(fold bool) (ways int, err error) {
-	group := p.in[p.at] == '('
-	if ways, err = p.atom(fold); err != nil {
-		return 0, err
-	}
-	low, high, err := p.quantifier()
-	switch {
-	case err != nil:
-		return 0, err
-	case group && high > 1:
-		return 0, fmt.Errorf("repeating a group is not supported")
-	case high <= smallRepeat:
-		return ways + high - low, nil
-	}
-	if p.repeats++; p.repeats > maxRepeats {
-		return 0, fmt.Errorf("more than %d repeats one after another are not supported", maxRepeats)
-	}
-	return ways, nil
-}
-
-// atom reads what a quantifier would apply to.
-func (p *translator) atom(fold bool) (ways int, err error) {
-	switch c := p.in[p.at]; c {
-	case '(':
-		return p.group(fold)
-	case '[':
-		return 1, p.class(fold)
-	case '\\':
-		return 1, p.escape()
-	case '.':
-		p.copy(1)
-	case '^', '$', '*', '+', '?', '{', '}', ']':
-		return 0, fmt.Errorf("%q is not supported here", c)
-	default:
-		p.literal(fold, false)
-	}
-	return 1, nil
-}
-
-// group reads ( ), (?: ), (?i: ), (?! ) and (?= ).
-func (p *translator) group(fold bool) (ways int, err error) {
-	open := "("
-	for _, form := range []string{"(?:", "(?i:", "(?!", "(?="} {
-		if strings.HasPrefix(p.in[p.at:], form) {
-			open = form
-		}
-	}
-	if open == "(" && strings.HasPrefix(p.in[p.at:], "(?") {
-		return 0, fmt.Errorf("group %q… is not supported ((?: (?i: (?! (?= are)", p.in[p.at:min(len(p.in), p.at+4)])
-	}
-	p.copy(len(open))
-	if ways, err = p.alternatives(fold || open == "(?i:", p.repeats); err != nil {
-		return 0, err
-	}
-	if p.at == len(p.in) {
-		return 0, fmt.Errorf("missing )")
-	}
-	p.copy(1)
-	return ways, nil
-}
-
-// class reads [ ]. Oniguruma nests classes and intersects them with &&; regexp2 does neither.
-func (p *translator) class(fold bool) error {
-	p.copy(1)
-	if strings.HasPrefix(p.in[p.at:], "^") {
-		p.copy(1)
-	}
-	for first := true; p.at < len(p.in); first = false {
-		switch c := p.in[p.at]; {
-		case c == ']' && first:
-			return fmt.Errorf("empty class")
-		case c == ']':
-			p.copy(1)
-			return nil
-		case c == '[', strings.HasPrefix(p.in[p.at:], "&&"):
-			return fmt.Errorf("nested classes and && are not supported")
-		case c == '\\':
-			if err := p.escape(); err != nil {
-				return err
+// match returns where the match of n and all that follows it ends, -1 for none.
+func (q *search) match(n *node, at int) int {
+	for ; n != nil; n = n.next {
+		switch {
+		case n.branches != nil:
+			for _, b := range n.branches {
+				if end := q.match(b, at); end >= 0 {
+					return end
+				}
+			}
+			return -1
+		case n.look != nil:
+			if q.match(n.look, at) >= 0 == n.negative {
+				return -1
+			}
+		case n.low == 1 && n.high == 1:
+			if at = q.step(n.class, at); at < 0 {
+				return -1
 			}
 		default:
-			p.literal(fold, true)
+			return q.repeat(n, at)
 		}
 	}
-	return fmt.Errorf("missing ]")
+	return at
 }
 
-// escape copies an escape that both engines read alike.
-func (p *translator) escape() error {
-	rest := p.in[p.at+1:]
-	if rest == "" {
-		return fmt.Errorf("trailing backslash")
+// step returns the end of the character at at if it is in the class, -1 otherwise.
+func (q *search) step(c *class, at int) int {
+	if at >= len(q.text) {
+		return -1
 	}
-	switch c := rest[0]; {
-	case strings.IndexByte("sSdDrntfv", c) >= 0, c < utf8.RuneSelf && strings.IndexByte(asciiPunctuation, c) >= 0:
-		p.copy(2)
-	case c == 'p' || c == 'P':
-		end := strings.IndexByte(rest, '}')
-		if len(rest) < 3 || rest[1] != '{' || end < 3 || strings.Trim(rest[2:end], asciiLetters) != "" {
-			return fmt.Errorf(`\%c must be followed by the name of a category or script in braces`, c)
+	if b := q.text[at]; b < utf8.RuneSelf {
+		if c.has(rune(b)) {
+			return at + 1
 		}
-		p.copy(end + 2)
-	default:
-		return fmt.Errorf(`escape \%c is not supported`, c)
+		return -1
 	}
-	return nil
+	if r, size := utf8.DecodeRuneInString(q.text[at:]); c.has(r) {
+		return at + size
+	}
+	return -1
 }
 
-const (
-	asciiPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-	asciiLetters     = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
-)
+func (q *search) repeat(n *node, at int) int {
+	for range n.low {
+		if at = q.step(n.class, at); at < 0 {
+			return -1
+		}
+	}
+	if n.lazy {
+		return q.repeatLazily(n, at)
+	}
+	from, end := at, at
+	for count := n.low; count < n.high; count++ {
+		if q.knows(n, end) {
+			break
+		}
+		next := q.step(n.class, end)
+		if next < 0 {
+			break
+		}
+		end = next
+	}
+	for at = end; ; at = q.back(at) {
+		if !q.knows(n, at) {
+			if to := q.match(n.next, at); to >= 0 {
+				if at < end {
+					q.learn(n, span{at + 1, end})
+				}
+				return to
+			}
+		}
+		if at == from || n.possessive {
+			q.learn(n, span{from, end})
+			return -1
+		}
+	}
+}
 
-// literal copies one character. Under (?i: the letters s and k also match ſ and the Kelvin sign, which regexp2 would
-// not do by itself.
-func (p *translator) literal(fold, inClass bool) {
-	_, size := utf8.DecodeRuneInString(p.in[p.at:])
-	c := p.in[p.at : p.at+size]
-	others := map[string]string{"s": "ſ", "S": "ſ", "k": "\u212a", "K": "\u212a"}[c]
-	switch {
-	case !fold || others == "":
-		p.copy(size)
+func (q *search) repeatLazily(n *node, at int) int {
+	from := at
+	for count := n.low; ; count++ {
+		if q.knows(n, at) {
+			break
+		}
+		if to := q.match(n.next, at); to >= 0 {
+			return to
+		}
+		next := -1
+		if count < n.high {
+			next = q.step(n.class, at)
+		}
+		if next < 0 {
+			break
+		}
+		at = next
+	}
+	q.learn(n, span{from, at})
+	return -1
+}
+
+// back is the start of the character that ends at at.
+func (q *search) back(at int) int {
+	for at--; !utf8.RuneStart(q.text[at]); at-- {
+	}
+	return at
+}
+
+// knows reports whether the repeat is known to fail from at on.
+func (q *search) knows(n *node, at int) bool {
+	return n.high == unbounded && q.failed[n.memory].from <= at && at <= q.failed[n.memory].to
+}
+
+// learn remembers failed places, joined with those known when they touch.
+func (q *search) learn(n *node, s span) {
+	if n.high != unbounded {
 		return
-	case inClass:
-		p.out.WriteString(c + others)
-	default:
-		p.out.WriteString("[" + c + others + "]")
 	}
-	p.at += size
-}
-
-const unbounded = 1 << 20
-
-// quantifier reads * + ? {n} {n,} {n,m}, each also lazy; 1, 1 stands for none.
-func (p *translator) quantifier() (low, high int, err error) {
-	if p.at == len(p.in) {
-		return 1, 1, nil
+	if known := q.failed[n.memory]; known.from <= s.to+1 && s.from <= known.to+1 {
+		s = span{min(s.from, known.from), max(s.to, known.to)}
 	}
-	switch p.in[p.at] {
-	case '*':
-		low, high = 0, unbounded
-	case '+':
-		low, high = 1, unbounded
-	case '?':
-		low, high = 0, 1
-	case '{':
-		if low, high, err = p.braces(); err != nil {
-			return 0, 0, err
-		}
-	default:
-		return 1, 1, nil
-	}
-	p.copy(1)
-	if p.at < len(p.in) && p.in[p.at] == '?' {
-		p.copy(1)
-	}
-	if p.at < len(p.in) && strings.IndexByte("*+?{", p.in[p.at]) >= 0 {
-		return 0, 0, fmt.Errorf("possessive and doubled quantifiers are not supported")
-	}
-	return low, high, nil
-}
-
-// braces reads {n}, {n,} or {n,m} up to the closing brace.
-func (p *translator) braces() (low, high int, err error) {
-	body, _, closed := strings.Cut(p.in[p.at+1:], "}")
-	from, to, ranged := strings.Cut(body, ",")
-	if !ranged {
-		to = from
-	}
-	low, errLow := strconv.Atoi(from)
-	high, errHigh := strconv.Atoi(to)
-	if ranged && to == "" {
-		high, errHigh = unbounded, nil
-	}
-	if !closed || errLow != nil || errHigh != nil || low < 0 || low > high || low > 1000 || high > 1000 && high != unbounded {
-		return 0, 0, fmt.Errorf("quantifier {%.20s} must be {n}, {n,} or {n,m} with n ≤ m ≤ 1000", body)
-	}
-	p.copy(len(body) + 1)
-	return low, high, nil
-}
-
-func (p *translator) copy(n int) {
-	p.out.WriteString(p.in[p.at : p.at+n])
-	p.at += n
+	q.failed[n.memory] = s
 }

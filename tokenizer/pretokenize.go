@@ -6,8 +6,7 @@ package tokenizer
 import (
 	"strings"
 	"unicode"
-
-	"github.com/dlclark/regexp2"
+	"unicode/utf8"
 )
 
 // piece is a stretch of text on its way to BPE.
@@ -21,10 +20,6 @@ type preTokenizer func(p piece, emit func(piece))
 
 // matcher calls yield with every match in s, in order.
 type matcher func(s string, yield func(span))
-
-func matchRegexp(re *regexp2.Regexp) matcher {
-	return func(s string, yield func(span)) { find(re, s, yield) }
-}
 
 // matchString finds text itself; an empty text matches nowhere.
 func matchString(text string) matcher {
@@ -128,6 +123,37 @@ func digits(individual bool) preTokenizer {
 		b = isolated
 	}
 	return splitter(matchRunes(unicode.IsNumber), b, false)
+}
+
+// punctuation is what the reference isolates: every ASCII sign that is no letter or digit, and Unicode's P.
+func punctuation(r rune) bool {
+	return r < utf8.RuneSelf && strings.IndexByte(asciiPunctuation, byte(r)) >= 0 || unicode.Is(unicode.P, r)
+}
+
+// words keeps runs of word characters and runs of what is neither word nor space.
+func words(p piece, emit func(piece)) {
+	kind := func(r rune) int {
+		switch {
+		case wordRune(r):
+			return 1
+		case unicode.IsSpace(r):
+			return 0
+		}
+		return 2
+	}
+	from, last := 0, 0
+	for at, r := range p.text {
+		k := kind(r)
+		if k != last {
+			if last != 0 {
+				emit(piece{p.text[from:at], p.start && from == 0})
+			}
+			from, last = at, k
+		}
+	}
+	if last != 0 {
+		emit(piece{p.text[from:], p.start && from == 0})
+	}
 }
 
 // gpt2Pattern is the split that ByteLevel performs by itself when use_regex is on.

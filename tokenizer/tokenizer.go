@@ -17,7 +17,8 @@ type Tokenizer struct {
 	addedAt   map[int32]int  // id → index in added
 	raw       trie           // added tokens matched before normalization
 	norm      trie           // added tokens matched after it, spelled as the normalizer leaves them
-	normalize normalizer     // nil: text stays as it is
+	normalize []normalizer   // applied in order
+	fold      folding        // what a Guard reads alike
 	split     []preTokenizer // applied in order
 	model     *bpe           // pieces of text → ids
 	decode    []stageMaker   // ids' pieces → text
@@ -89,7 +90,8 @@ func (t *Tokenizer) IsSpecial(id int32) bool {
 }
 
 // IsControl reports whether the id belongs to a control string: one that text from users, tools and files must never
-// produce. Every added token is one, except runs of whitespace and single ordinary characters.
+// produce. Every added token is one, except runs of whitespace and, unless they are special, single characters and HTML
+// tags. A template can rely on it: what it uses as a delimiter or markup is control.
 func (t *Tokenizer) IsControl(id int32) bool {
 	i, ok := t.addedAt[id]
 	return ok && t.added[i].control()

@@ -1,0 +1,445 @@
+// Reading a pattern. The grammar is what split patterns use: characters, classes (nested, intersected with &&), \p{…},
+// groups, look-aheads, alternatives and quantifiers. A group repeats at most once ((…)?); a repeat of a character is
+// unbounded or short; the ways to match are counted.
+
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxPatternBytes = 4096
+	maxGroups       = 50   // inside each other
+	maxWays         = 1000 // choices that backtracking may try besides those of unbounded repeats
+	maxCount        = 64   // {n,m} counts up to here
+	unbounded       = 1 << 30
+)
+
+// term is a node of the syntax tree: alternatives of sequences of terms, or a repeated class, or a look-ahead.
+type term struct {
+	branches   [][]term
+	class      *class
+	low, high  int
+	lazy       bool
+	possessive bool
+	look       [][]term
+	negative   bool
+}
+
+// compile reads a pattern.
+func compile(pattern string) (*regex, error) {
+	if len(pattern) > maxPatternBytes {
+		return nil, fmt.Errorf("regular expression of %d bytes; at most %d", len(pattern), maxPatternBytes)
+	}
+	p := patternReader{in: pattern}
+	branches, ways, err := p.alternatives()
+	switch {
+	case err == nil && p.at < len(p.in):
+		err = fmt.Errorf("unmatched )")
+	case err == nil && ways > maxWays:
+		err = fmt.Errorf("more than %d ways to match are not supported", maxWays)
+	case err == nil && canBeEmpty(branches):
+		err = fmt.Errorf("a pattern that matches nothing at all is not supported")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("regular expression %q: at byte %d: %w", pattern, p.at, err)
+	}
+	re := &regex{}
+	re.start = re.link([]term{{branches: branches}}, nil)
+	return re, nil
+}
+
+// link makes nodes of a sequence, ending in next.
+func (re *regex) link(terms []term, next *node) *node {
+	for _, t := range slices.Backward(terms) {
+		n := &node{next: next, class: t.class, low: t.low, high: t.high, lazy: t.lazy, possessive: t.possessive, negative: t.negative}
+		switch {
+		case t.look != nil:
+			n.look = re.link([]term{{branches: t.look}}, nil)
+		case t.branches != nil:
+			for _, b := range t.branches {
+				first := re.link(b, next)
+				if first == nil { // an empty way at the very end of the pattern
+					first = &node{class: anything, low: 0, high: 0}
+				}
+				n.branches = append(n.branches, first)
+			}
+		case t.high == unbounded:
+			n.memory = re.repeats
+			re.repeats++
+		}
+		next = n
+	}
+	return next
+}
+
+var anything = newClass(runeSet{{0, maxRune}})
+
+func canBeEmpty(branches [][]term) bool {
+	return slices.ContainsFunc(branches, func(terms []term) bool {
+		return !slices.ContainsFunc(terms, func(t term) bool {
+			return t.class != nil && t.low > 0 || t.branches != nil && !canBeEmpty(t.branches)
+		})
+	})
+}
+
+type patternReader struct {
+	in    string
+	at    int
+	depth int
+	fold  bool // inside (?i: )
+	look  bool // inside a look-ahead
+}
+
+// alternatives reads a | b | … up to ) or the end.
+func (p *patternReader) alternatives() (branches [][]term, ways int, err error) {
+	if p.depth++; p.depth > maxGroups {
+		return nil, 0, fmt.Errorf("groups nested more than %d deep", maxGroups)
+	}
+	defer func() { p.depth-- }()
+	branches = [][]term{{}}
+	here := 1
+	for p.at < len(p.in) && p.in[p.at] != ')' {
+		last := len(branches) - 1
+		if p.take("|") {
+			branches, ways, here = append(branches, []term{}), ways+here, 1
+			continue
+		}
+		t, w, err := p.term()
+		if err != nil {
+			return nil, 0, err
+		}
+		branches[last] = append(branches[last], t)
+		if here *= w; here+ways > maxWays {
+			return nil, 0, fmt.Errorf("more than %d ways to match are not supported", maxWays)
+		}
+	}
+	return branches, ways + here, nil
+}
+
+// term reads one atom and the quantifier behind it, and counts the ways to match them.
+func (p *patternReader) term() (t term, ways int, err error) {
+	if t, ways, err = p.atom(); err != nil {
+		return t, 0, err
+	}
+	low, high, err := p.quantifier(&t)
+	switch {
+	case err != nil:
+		return t, 0, err
+	case low == 1 && high == 1:
+		if t.class != nil {
+			t.low, t.high = 1, 1
+		}
+		return t, ways, nil
+	case t.look != nil:
+		return t, 0, fmt.Errorf("repeating a look-ahead is not supported")
+	case t.branches != nil && (low != 0 || high != 1 || t.lazy || t.possessive):
+		return t, 0, fmt.Errorf("repeating a group is not supported (making it optional with ? is)")
+	case t.branches != nil:
+		t.branches = append(t.branches, []term{})
+		return t, ways + 1, nil
+	case high == unbounded && p.look:
+		return t, 0, fmt.Errorf("a repeat without bound inside a look-ahead is not supported")
+	}
+	t.low, t.high = low, high
+	if high == unbounded {
+		return t, ways, nil
+	}
+	return t, ways * (high - low + 1), nil
+}
+
+// atom reads what a quantifier would apply to.
+func (p *patternReader) atom() (term, int, error) {
+	switch c := p.in[p.at]; c {
+	case '(':
+		return p.group()
+	case '[':
+		set, err := p.set()
+		return term{class: newClass(set)}, 1, err
+	case '\\':
+		set, err := p.escape()
+		return term{class: newClass(set)}, 1, err
+	case '.':
+		p.at++
+		return term{class: newClass(runeSet{{'\n', '\n'}}.complement())}, 1, nil
+	case '^', '$', '*', '+', '?', '{', '}', ']':
+		return term{}, 0, fmt.Errorf("%q is not supported here", c)
+	}
+	r := p.rune()
+	set, err := p.folded(runeSet{{r, r}})
+	if err == nil && p.fold && p.at < len(p.in) && slices.Contains(foldPairs, strings.ToLower(string(r)+p.in[p.at:p.at+1])) {
+		err = fmt.Errorf("%q under (?i: also matches a single character, which is not supported", string(r)+p.in[p.at:p.at+1])
+	}
+	return term{class: newClass(set)}, 1, err
+}
+
+// foldPairs are letters that also fold to one character, as ss does to ß.
+var foldPairs = []string{"ff", "fi", "fl", "ss", "st"}
+
+// group reads ( ), (?: ), (?i: ), (?! ) and (?= ).
+func (p *patternReader) group() (t term, ways int, err error) {
+	fold, outer, look := p.fold, p.look, false
+	defer func() { p.fold, p.look = fold, outer }()
+	switch {
+	case p.take("(?:"):
+	case p.take("(?i:"):
+		p.fold = true
+	case p.take("(?!"):
+		look, t.negative = true, true
+	case p.take("(?="):
+		look = true
+	case strings.HasPrefix(p.in[p.at:], "(?"):
+		return t, 0, fmt.Errorf("group %q… is not supported ((?: (?i: (?! (?= are)", p.in[p.at:min(len(p.in), p.at+4)])
+	default:
+		p.at++
+	}
+	p.look = outer || look
+	branches, ways, err := p.alternatives()
+	if err != nil {
+		return t, 0, err
+	}
+	if !p.take(")") {
+		return t, 0, fmt.Errorf("missing )")
+	}
+	if look {
+		t.look = branches
+	} else {
+		t.branches = branches
+	}
+	return t, ways, nil
+}
+
+// set reads [ ].
+func (p *patternReader) set() (runeSet, error) {
+	if p.depth++; p.depth > maxGroups {
+		return nil, fmt.Errorf("classes nested more than %d deep", maxGroups)
+	}
+	defer func() { p.depth-- }()
+	p.at++
+	negative := p.take("^")
+	set, err := p.items()
+	if err != nil {
+		return nil, err
+	}
+	for p.take("&&") {
+		more, err := p.items()
+		if err != nil {
+			return nil, err
+		}
+		set = set.intersection(more)
+	}
+	if !p.take("]") {
+		return nil, fmt.Errorf("missing ]")
+	}
+	if negative {
+		set = set.complement()
+	}
+	return set, nil
+}
+
+// items reads the members of a class up to && or ].
+func (p *patternReader) items() (runeSet, error) {
+	var set runeSet
+	for first := true; p.at < len(p.in); first = false {
+		rest := p.in[p.at:]
+		switch {
+		case rest[0] == ']' && first:
+			return nil, fmt.Errorf("empty class")
+		case rest[0] == ']', strings.HasPrefix(rest, "&&"):
+			return set, nil
+		}
+		item, single, err := p.item()
+		if err != nil {
+			return nil, err
+		}
+		if single && p.at+1 < len(p.in) && p.in[p.at] == '-' && p.in[p.at+1] != ']' {
+			p.at++
+			end, ok, err := p.item()
+			if err != nil || !ok || end[0][0] < item[0][0] {
+				return nil, fmt.Errorf("a range must end with a character that is not before its first")
+			}
+			item[0][1] = end[0][0]
+		}
+		if item, err = p.folded(item); err != nil {
+			return nil, err
+		}
+		set = set.union(item)
+	}
+	return nil, fmt.Errorf("missing ]")
+}
+
+// item reads one member; single says that it is a character, which may begin a range.
+func (p *patternReader) item() (set runeSet, single bool, err error) {
+	switch p.in[p.at] {
+	case '[':
+		if strings.HasPrefix(p.in[p.at:], "[:") {
+			return nil, false, fmt.Errorf("[: is not supported")
+		}
+		set, err = p.set()
+		return set, false, err
+	case '\\':
+		set, err = p.escape()
+		return set, len(set) == 1 && set[0][0] == set[0][1], err
+	}
+	r := p.rune()
+	return runeSet{{r, r}}, true, nil
+}
+
+// escape reads \s, \p{…}, \n and the like.
+func (p *patternReader) escape() (runeSet, error) {
+	rest := p.in[p.at+1:]
+	if rest == "" {
+		return nil, fmt.Errorf("trailing backslash")
+	}
+	p.at += 2
+	one := func(r rune) (runeSet, error) { return runeSet{{r, r}}, nil }
+	switch c := rest[0]; c {
+	case 's':
+		return tableSet(unicode.White_Space), nil
+	case 'S':
+		return tableSet(unicode.White_Space).complement(), nil
+	case 'd':
+		return tableSet(unicode.Nd), nil
+	case 'D':
+		return tableSet(unicode.Nd).complement(), nil
+	case 'r':
+		return one('\r')
+	case 'n':
+		return one('\n')
+	case 't':
+		return one('\t')
+	case 'f':
+		return one('\f')
+	case 'v':
+		return one('\v')
+	case 'p', 'P':
+		return p.property(c == 'P', rest)
+	default:
+		if c < utf8.RuneSelf && strings.IndexByte(asciiPunctuation, c) >= 0 {
+			return one(rune(c))
+		}
+		p.at -= 2
+		return nil, fmt.Errorf(`escape \%c is not supported`, c)
+	}
+}
+
+const asciiPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+// property reads {L} or {Han} behind \p.
+func (p *patternReader) property(negative bool, rest string) (runeSet, error) {
+	name, _, ok := strings.Cut(strings.TrimPrefix(rest[1:], "{"), "}")
+	table := unicode.Categories[name]
+	if table == nil || strings.HasPrefix(name, "C") {
+		table = unicode.Scripts[name]
+	}
+	if !ok || len(rest) < 2 || rest[1] != '{' || table == nil {
+		return nil, fmt.Errorf(`\%c must be followed by the name of a category (C and its parts excepted) or script in braces`, rest[0])
+	}
+	p.at += len(name) + 2
+	set := tableSet(table)
+	if negative {
+		set = set.complement()
+	}
+	return p.unfoldable(set)
+}
+
+// unfoldable refuses a property under (?i:, which Oniguruma would widen.
+func (p *patternReader) unfoldable(set runeSet) (runeSet, error) {
+	if p.fold {
+		return nil, fmt.Errorf(`\p under (?i: is not supported`)
+	}
+	return set, nil
+}
+
+// folded adds the other cases of short sets under (?i:.
+func (p *patternReader) folded(set runeSet) (runeSet, error) {
+	if !p.fold {
+		return set, nil
+	}
+	out := set
+	for _, r := range set {
+		if r[1] >= utf8.RuneSelf {
+			continue // \s and complements know no case; other letters are refused below
+		}
+		for x := r[0]; x <= r[1]; x++ {
+			for y := unicode.SimpleFold(x); y != x; y = unicode.SimpleFold(y) {
+				out = out.union(runeSet{{y, y}})
+			}
+		}
+	}
+	if len(set) == 1 && set[0][0] >= utf8.RuneSelf {
+		return nil, fmt.Errorf("%q under (?i: is not supported", string(set[0][0]))
+	}
+	return out, nil
+}
+
+// quantifier reads * + ? {n} {n,} {n,m}, each also lazy; * + ? also possessive; 1, 1 stands for none.
+func (p *patternReader) quantifier(t *term) (low, high int, err error) {
+	braces := false
+	switch {
+	case p.take("*"):
+		low, high = 0, unbounded
+	case p.take("+"):
+		low, high = 1, unbounded
+	case p.take("?"):
+		low, high = 0, 1
+	case strings.HasPrefix(p.in[p.at:], "{"):
+		braces = true
+		if low, high, err = p.braces(); err != nil {
+			return 0, 0, err
+		}
+	default:
+		return 1, 1, nil
+	}
+	exact := braces && low == high // {n}? is no lazy quantifier in Oniguruma
+	switch {
+	case !exact && p.take("?"):
+		t.lazy = true
+	case !braces && p.take("+"):
+		t.possessive = true
+	}
+	if p.at < len(p.in) && strings.IndexByte("*+?{", p.in[p.at]) >= 0 {
+		return 0, 0, fmt.Errorf("doubled quantifiers are not supported")
+	}
+	return low, high, nil
+}
+
+// braces reads {n}, {n,} or {n,m}.
+func (p *patternReader) braces() (low, high int, err error) {
+	body, _, closed := strings.Cut(p.in[p.at+1:], "}")
+	from, to, ranged := strings.Cut(body, ",")
+	if !ranged {
+		to = from
+	}
+	low, errLow := strconv.Atoi(from)
+	high, errHigh := strconv.Atoi(to)
+	if ranged && to == "" {
+		high, errHigh = unbounded, nil
+	}
+	if !closed || errLow != nil || errHigh != nil || low < 0 || low > high || low > maxCount || high > maxCount && high != unbounded {
+		return 0, 0, fmt.Errorf("quantifier {%.20s} must be {n}, {n,} or {n,m} with n ≤ m ≤ %d", body, maxCount)
+	}
+	p.at += len(body) + 2
+	return low, high, nil
+}
+
+// take skips what comes next if it is s.
+func (p *patternReader) take(s string) bool {
+	if !strings.HasPrefix(p.in[p.at:], s) {
+		return false
+	}
+	p.at += len(s)
+	return true
+}
+
+func (p *patternReader) rune() rune {
+	r, size := utf8.DecodeRuneInString(p.in[p.at:])
+	p.at += size
+	return r
+}
