@@ -4,6 +4,9 @@ package spell
 func Nearest(name string, known []string) string {
 	best, distance := "", min(3, max(1, len(name)/3))+1
 	for _, k := range known {
+		if apart := len(name) - len(k); max(apart, -apart) >= distance {
+			continue
+		}
 		if d := editDistance(name, k); d < distance {
 			best, distance = k, d
 		}

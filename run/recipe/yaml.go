@@ -16,11 +16,9 @@ import (
 	"molt/run/problem"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 )
-
-// maxRecipe bounds a recipe file: nobody writes a megabyte of settings by hand.
-const maxRecipe = 1 << 20
 
 // Read applies the recipe file at path to the settings.
 func Read(path string, settings []*Setting) error {
@@ -43,15 +41,19 @@ func Read(path string, settings []*Setting) error {
 }
 
 func apply(path, text string, settings []*Setting) error {
-	file, err := parser.ParseBytes([]byte(text), 0)
-	r := reader{path: path, lines: strings.Split(text, "\n"), settings: settings}
+	r := reader{path: path, lines: strings.Split(text, "\n"), settings: settings, seen: map[string]bool{}}
+	tokens := lexer.Tokenize(text)
+	if err := r.limit(tokens); err != nil {
+		return err
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return r.syntax(err)
 	}
 	for _, doc := range file.Docs {
 		r.node("", doc.Body)
 	}
-	return errors.Join(r.problems...)
+	return errors.Join(append(r.problems, r.rest())...)
 }
 
 // syntax turns the parser's "[line:column] message" into a problem.
@@ -59,18 +61,19 @@ func (r *reader) syntax(err error) error {
 	first, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	var line, column int
 	if _, scanErr := fmt.Sscanf(first, "[%d:%d]", &line, &column); scanErr != nil {
-		return &problem.Problem{Code: problem.Recipe, Where: r.path, What: "not valid YAML", Why: first, Fix: "mend it"}
+		return &problem.Problem{Code: problem.Recipe, Where: r.path, What: "not valid YAML", Why: spell.Cut(first, maxShown), Fix: "mend it"}
 	}
 	_, message, _ := strings.Cut(first, "] ")
-	return r.at(line, column, "not valid YAML: "+message, "mend the line shown")
+	return r.at(line, column, "not valid YAML: "+spell.Cut(message, maxShown), "mend the line shown")
 }
 
 type reader struct {
 	path     string
 	lines    []string
 	settings []*Setting
-	seen     []string
+	seen     map[string]bool
 	problems []error
+	found    int // problems, those that are not listed included
 }
 
 // node walks a mapping whose keys are completed by prefix.
@@ -90,11 +93,11 @@ func (r *reader) node(prefix string, n ast.Node) {
 
 func (r *reader) pair(prefix string, pair *ast.MappingValueNode) {
 	name := prefix + strings.ReplaceAll(pair.Key.GetToken().Value, "-", "_")
-	if slices.Contains(r.seen, name) {
+	if r.seen[name] {
 		r.problem(pair.Key, fmt.Sprintf("key %q appears twice", name), "keep one of the two")
 		return
 	}
-	r.seen = append(r.seen, name)
+	r.seen[name] = true
 	if s := Find(r.settings, name); s != nil {
 		r.leaf(s, pair)
 		return
@@ -103,8 +106,10 @@ func (r *reader) pair(prefix string, pair *ast.MappingValueNode) {
 		r.node(name+".", pair.Value)
 		return
 	}
-	r.problem(pair.Key, fmt.Sprintf("unknown key %q%s", name, spell.DidYouMean(name, Names(r.settings))),
-		"`molt help settings` lists every key")
+	r.tell(func() *problem.Problem {
+		at := pair.Key.GetToken().Position
+		return r.at(at.Line, at.Column, fmt.Sprintf("unknown key %.80q%s", name, spell.DidYouMean(name, Names(r.settings))), "`molt help settings` lists every key")
+	})
 }
 
 func (r *reader) isSection(name string) bool {
@@ -148,13 +153,13 @@ func scalarOrList(n ast.Node, list bool) (string, bool) {
 
 func (r *reader) problem(n ast.Node, what, fix string) {
 	at := n.GetToken().Position
-	r.problems = append(r.problems, r.at(at.Line, at.Column, what, fix))
+	r.tell(func() *problem.Problem { return r.at(at.Line, at.Column, what, fix) })
 }
 
 func (r *reader) at(line, column int, what, fix string) *problem.Problem {
 	p := &problem.Problem{Code: problem.Recipe, Where: fmt.Sprintf("%s:%d:%d", r.path, line, column), What: what, Fix: fix}
 	if line >= 1 && line <= len(r.lines) {
-		p.Line, p.Column = r.lines[line-1], column
+		p.Line, p.Column = excerpt(r.lines[line-1], column)
 	}
 	return p
 }
