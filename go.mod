@@ -15,3 +15,5 @@ require (
 	golang.org/x/text v0.44.0
 	pgregory.net/rapid v1.3.0
 )
+
+require go.starlark.net v0.0.0-20260908191801-89a6a09411d5 // indirect

@@ -16,6 +16,7 @@ import (
 // Limits bound one program and what it starts, each process for itself. Zero leaves a limit as it is.
 type Limits struct {
 	Memory    int64 // bytes of address space
+	Data      int64 // bytes of memory that can be written
 	CPU       int64 // seconds of processor time
 	FileSize  int64 // bytes that one file may grow to
 	OpenFiles int64
@@ -31,6 +32,7 @@ func (l Limits) Wrap(argv []string) []string {
 		}
 	}
 	limit("v", l.Memory, 1024)
+	limit("d", l.Data, 1024)
 	limit("t", l.CPU, 1)
 	limit("f", l.FileSize, 512)
 	limit("n", l.OpenFiles, 1)

@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"molt/chat"
+)
+
+func TestMain(m *testing.M) {
+	Child()
+	goleak.VerifyTestMain(m)
+}
+
+// box makes one, or skips the test where the machine cannot.
+func box(t *testing.T, l Language, i Isolation, change func(*Config)) *Box {
+	t.Helper()
+	if err := Probe(t.Context(), i); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	config := Defaults()
+	config.Language, config.Isolation, config.Time = l, i, 5*time.Second
+	if change != nil {
+		change(&config)
+	}
+	b, err := New(config)
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestPrograms(t *testing.T) {
+	short := func(c *Config) { c.Time = time.Second }
+	for _, test := range []struct {
+		name   string
+		l      Language
+		source string
+		change func(*Config)
+		want   string // the whole text, or "…" and what it contains
+	}{
+		{"a sum", Python, "print(6*7)", nil, "42"},
+		{"nothing", Python, "x = 1", nil, "(no output)"},
+		{"an error", Python, "print('a'); 1/0", nil, "…a\n[exit code 1]\nTraceback"},
+		{"an exit", Python, "import sys; sys.exit(3)", nil, "[exit code 3]"},
+		{"no end", Python, "print('a', flush=True)\nwhile True: pass", short, "a\n[timeout after 1s]"},
+		{"asleep", Python, "import time; time.sleep(60)", short, "[timeout after 1s]"},
+		{"too much memory", Python, "x = 'a' * (2 << 30)", nil, "…MemoryError"},
+		{"much output", Python, "print('é' * 100000)", func(c *Config) { c.Output = 5 }, "ééééé"},
+		{"a big file", Python, "f = open('x', 'wb')\nfor _ in range(1000): f.write(bytes(1 << 20))", nil, "…[exit code"},
+		{"isolated mode", Python, "import sys; print(sys.flags.isolated)", nil, "1"},
+		{"a NUL", Python, "\x00", nil, "…NUL"},
+		{"a shell", Shell, "echo $((6*7)); pwd | grep -c molt-box", func(c *Config) { c.Isolation = Limits }, "42\n1"},
+		{"starlark", StarlarkLanguage, "def f(n):\n  return n if n < 2 else f(n-1) + f(n-2)\nprint(f(15), math.sqrt(16))", nil, "610 4.0"},
+		{"a starlark error", StarlarkLanguage, "print('a')\nprint(1//0)", nil, "…a\n[exit code 1]\nTraceback"},
+		{"a starlark syntax error", StarlarkLanguage, "import os", nil, "…[exit code 1]\nprogram:1:"},
+		{"no end in starlark", StarlarkLanguage, "while True: pass", func(c *Config) { c.Time = 20 * time.Second }, "…too many steps"},
+		{"much starlark memory", StarlarkLanguage, "x = [1]\nwhile True: x = x + x", nil, "…[exit code"},
+	} {
+		isolations := []Isolation{Bubblewrap, Limits}
+		if test.l == StarlarkLanguage {
+			isolations = []Isolation{Starlark}
+		} else if test.l == Shell {
+			isolations = []Isolation{Limits}
+		}
+		for _, i := range isolations {
+			t.Run(test.name+" in "+string(i), func(t *testing.T) {
+				b := box(t, test.l, i, test.change)
+				b.config.Isolation = i
+				outcome, err := b.Run(t.Context(), test.source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := outcome.Text(b.config)
+				if contains, some := strings.CutPrefix(test.want, "…"); some && !strings.Contains(got, contains) || !some && got != test.want {
+					t.Errorf("%q; want %q", got, test.want)
+				}
+			})
+		}
+	}
+}
+
+// What the wall keeps out.
+func TestWall(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	t.Setenv("SECRET_TOKEN", "x")
+	b := box(t, Python, Bubblewrap, nil)
+	for name, source := range map[string]string{
+		"read":    "open('" + secret + "')",
+		"write":   "open('/usr/x', 'w')",
+		"network": "import socket; socket.create_connection(('127.0.0.1', " + listener.Addr().String()[len("127.0.0.1:"):] + "), 2)",
+		"environ": "import os; assert 'SECRET_TOKEN' in os.environ, 'no'",
+		"signal":  "import os; os.kill(" + itoa(os.Getpid()) + ", 0)",
+	} {
+		outcome, err := b.Run(t.Context(), source)
+		if err != nil || outcome.Code != 1 {
+			t.Errorf("%s: %+v %v", name, outcome, err)
+		}
+	}
+	open := box(t, Python, Limits, nil)
+	if outcome, err := open.Run(t.Context(), "print(open('"+secret+"').read())"); err != nil || outcome.Code != 0 {
+		t.Errorf("the control could not read either: %+v %v", outcome, err)
+	}
+}
+
+func itoa(n int) string {
+	var digits []byte
+	for ; n > 0; n /= 10 {
+		digits = append([]byte{byte('0' + n%10)}, digits...)
+	}
+	return string(digits)
+}
+
+func TestCancelled(t *testing.T) {
+	b := box(t, Shell, Limits, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the user left"))
+	if _, err := b.Run(ctx, "sleep 60"); err == nil || !strings.Contains(err.Error(), "the user left") && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestTool(t *testing.T) {
+	b := box(t, StarlarkLanguage, Starlark, nil)
+	if got := b.Spec().Spec.String(); !strings.HasPrefix(got, `{"type":"function","function":{"name":"starlark"`) {
+		t.Error(got)
+	}
+	call := chat.ToolCall{ID: "c1", Name: "starlark", Arguments: chat.Object(chat.Member{Name: "code", Value: chat.String("print(1)")})}
+	got, err := b.Answer(t.Context(), call)
+	if err != nil || got.Content != "1" || got.ToolCallID != "c1" || got.Role != chat.Tool {
+		t.Errorf("%+v %v", got, err)
+	}
+	call.Arguments = chat.Object()
+	if got, err := b.Answer(t.Context(), call); err != nil || !strings.HasPrefix(got.Content, "error: ") {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	config := Config{Language: "perl", Isolation: Starlark}
+	err := config.Validate()
+	for _, want := range []string{`Language is "perl"`, "goes with starlark", "want each above 0"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
