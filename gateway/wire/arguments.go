@@ -66,6 +66,9 @@ func (p *Pieces) Text(s string) {
 	}
 }
 
+// Any reports whether there is content.
+func (p *Pieces) Any() bool { return len(p.parts) > 0 }
+
 // Image adds an image.
 func (p *Pieces) Image(digest string, data []byte) {
 	if p.images == nil {
@@ -105,4 +108,38 @@ func (r *Request) Add(p Parsed) *Problem {
 		r.Images[digest] = data
 	}
 	return nil
+}
+
+// Offered is the specification of a tool as templates show it: a function, whatever the wire called it. Of the client's own
+// spec the description and the schema are kept, and further keys such as strict are not: they say how to sample, not what
+// the tool is.
+func Offered(name, description string, spec chat.Value, schema string, free bool) chat.ToolSpec {
+	parameters, ok := spec.Get(schema)
+	switch {
+	case free:
+		text := chat.Object(chat.Member{Name: "type", Value: chat.String("string")})
+		parameters = chat.Object(
+			chat.Member{Name: "type", Value: chat.String("object")},
+			chat.Member{Name: "properties", Value: chat.Object(chat.Member{Name: chat.FreeText, Value: text})},
+			chat.Member{Name: "required", Value: chat.Array(chat.String(chat.FreeText))},
+		)
+	case !ok || parameters.Kind() != chat.KindObject:
+		parameters = chat.Object(
+			chat.Member{Name: "type", Value: chat.String("object")},
+			chat.Member{Name: "properties", Value: chat.Object()},
+		)
+	}
+	return chat.NewToolSpec(name, description, parameters)
+}
+
+// Written is the JSON text of a call's arguments, or the text of a tool that takes text.
+func Written(c chat.ToolCall, free bool) string {
+	if !free {
+		return c.Arguments.String()
+	}
+	text, ok := c.Arguments.Get(chat.FreeText)
+	if ok && text.Kind() == chat.KindString {
+		return text.Text()
+	}
+	return c.Arguments.String()
 }

@@ -33,10 +33,10 @@ func (f *Fields) fail(param, format string, args ...any) {
 // At is the path of a member.
 func (f *Fields) At(name string) string { return Join(f.Path, name) }
 
-// Join appends a name to a path.
+// Join appends a name to a path; either may be empty.
 func Join(path, name string) string {
-	if path == "" {
-		return name
+	if path == "" || name == "" {
+		return path + name
 	}
 	return path + "." + name
 }

@@ -46,6 +46,7 @@ type Options struct {
 	Usage                   bool // of a stream: report usage at its end
 	Choose                  Choice
 	Echo                    bool   // of a raw completion: repeat the prompt
+	Hidden                  bool   // do not show reasoning
 	Constrained             string // what the reply would have to conform to, "" for nothing
 }
 

@@ -1,0 +1,185 @@
+// Messages of the Messages API are lists of blocks. One of a user may hold results of tools, in the order in which they came,
+// and text around them: each becomes a message of its own.
+
+package anthropic
+
+import (
+	"strings"
+
+	"molt/chat"
+	"molt/gateway/wire"
+)
+
+// billing begins a system block that is a header in disguise; in some builds it changes with every request.
+const billing = "x-anthropic-billing-header:"
+
+// blocks turns blocks into messages.
+type blocks struct {
+	pieces  wire.Pieces
+	items   []*chat.Item
+	images  map[string][]byte
+	said    chat.Message // of an assistant
+	handles []string
+}
+
+func readMessage(v chat.Value) (wire.Parsed, *wire.Problem) {
+	f := wire.Read(v, "")
+	var role chat.Role
+	switch name := f.Need("role"); name {
+	case "user":
+		role = chat.User
+	case "assistant":
+		role = chat.Assistant
+	case "system":
+		role = chat.System
+	default:
+		if f.Problem == nil {
+			return wire.Parsed{}, wire.Badf("role", "is %.40q; want user, assistant or system", name)
+		}
+		return wire.Parsed{}, f.Problem
+	}
+	content, _ := f.Value.Get("content")
+	var b blocks
+	if p := b.content(content, "content", role); p != nil {
+		return wire.Parsed{}, p
+	}
+	if role == chat.Assistant {
+		b.said.Role = role
+		b.pieces.Into(&b.said)
+		b.items = append(b.items, chat.NewItem(b.said, b.handles...))
+	} else if len(b.items) == 0 || b.pieces.Any() {
+		b.flush(role)
+	}
+	return b.parsed()
+}
+
+func (b *blocks) parsed() (wire.Parsed, *wire.Problem) {
+	return wire.Parsed{Items: b.items, Images: b.images}, nil
+}
+
+// flush makes a message of the text and images so far.
+func (b *blocks) flush(role chat.Role) {
+	m := chat.Message{Role: role}
+	b.put(&b.pieces, &m)
+	b.items = append(b.items, chat.NewItem(m))
+	b.pieces = wire.Pieces{}
+}
+
+func (b *blocks) put(pieces *wire.Pieces, m *chat.Message) {
+	pieces.Into(m)
+	for digest, data := range pieces.Images() {
+		if b.images == nil {
+			b.images = map[string][]byte{}
+		}
+		b.images[digest] = data
+	}
+}
+
+// content reads a string or blocks.
+func (b *blocks) content(v chat.Value, path string, role chat.Role) *wire.Problem {
+	switch v.Kind() {
+	case chat.KindString:
+		b.text(v.Text(), role)
+		return nil
+	case chat.KindArray:
+	default:
+		return wire.Badf(path, "is of type %s; want a string or an array of blocks", v.Kind())
+	}
+	for i, item := range v.Items() {
+		f := wire.Read(item, wire.Index(path, i))
+		p := b.block(f, role)
+		if p == nil {
+			p = f.Problem
+		}
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (b *blocks) text(s string, role chat.Role) {
+	if role == chat.System && strings.HasPrefix(s, billing) {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	b.pieces.Text(s)
+}
+
+func (b *blocks) block(f *wire.Fields, role chat.Role) *wire.Problem {
+	switch kind := f.Need("type"); {
+	case f.Problem != nil:
+		return f.Problem
+	case kind == "text":
+		b.text(f.Text("text"), role)
+	case kind == "image" && role != chat.Assistant:
+		return image(f, &b.pieces)
+	case kind == "tool_result" && role == chat.User:
+		return b.result(f)
+	case role == chat.Assistant:
+		return b.assistant(f, kind)
+	default:
+		return wire.Badf(f.At("type"), "is %.40q, which a %s message cannot have here", kind, role)
+	}
+	return nil
+}
+
+func (b *blocks) assistant(f *wire.Fields, kind string) *wire.Problem {
+	switch kind {
+	case "thinking":
+		b.said.Reasoning += f.Text("thinking")
+		b.handle(f.Text("signature"))
+	case "redacted_thinking":
+		b.handle(f.Text("data"))
+	case "tool_use":
+		input, _ := f.Get("input")
+		if input.Kind() != chat.KindObject {
+			return wire.Badf(f.At("input"), "is of type %s; want an object", input.Kind())
+		}
+		call := chat.ToolCall{ID: f.Need("id"), Name: f.Need("name"), Arguments: input}
+		b.said.ToolCalls = append(b.said.ToolCalls, call)
+		b.handle(call.ID)
+	case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result":
+		// what the vendor ran and found is not part of what this model said
+	default:
+		return wire.Badf(f.At("type"), "is %.40q, which an assistant message cannot have", kind)
+	}
+	return nil
+}
+
+func (b *blocks) handle(name string) {
+	if name != "" {
+		b.handles = append(b.handles, name)
+	}
+}
+
+// result makes a message of a tool's result, behind one of the text before it.
+func (b *blocks) result(f *wire.Fields) *wire.Problem {
+	if b.pieces.Any() {
+		b.flush(chat.User)
+	}
+	m := chat.Message{Role: chat.Tool, ToolCallID: f.Need("tool_use_id")}
+	inner := blocks{images: b.images}
+	if v, ok := f.Get("content"); ok {
+		if p := inner.content(v, f.At("content"), chat.Tool); p != nil {
+			return p
+		}
+	}
+	inner.put(&inner.pieces, &m)
+	b.images = inner.images
+	b.items = append(b.items, chat.NewItem(m))
+	return nil
+}
+
+func image(f *wire.Fields, pieces *wire.Pieces) *wire.Problem {
+	v, _ := f.Get("source")
+	source := wire.Read(v, f.At("source"))
+	if kind := source.Text("type"); kind != "base64" {
+		return wire.Badf(source.At("type"), "is %.40q; images are not fetched: send base64", kind)
+	}
+	digest, data, p := wire.Image(source.Text("data"), source.At("data"))
+	if p != nil {
+		return p
+	}
+	pieces.Image(digest, data)
+	return source.Problem
+}

@@ -1,0 +1,205 @@
+// Requests of the Messages API.
+
+package anthropic
+
+import (
+	"errors"
+	"strings"
+
+	"molt/chat"
+	"molt/gateway/wire"
+)
+
+// Decode reads a request. Keys and beta flags that say nothing about the reply are ignored, whatever they are.
+func Decode(body []byte, seen *wire.Seen) (*wire.Request, *wire.Problem) {
+	r := &wire.Request{Names: wire.Names{}}
+	var rest []chat.Member
+	spans := map[string][]byte{"messages": nil, "system": nil, "tools": nil}
+	err := wire.Object(body, func(name string, span []byte) error {
+		if _, large := spans[name]; large {
+			spans[name] = span
+			return nil
+		}
+		v, err := chat.ParseValue(span)
+		if err != nil {
+			return wire.Badf(name, "%v", err)
+		}
+		rest = append(rest, chat.Member{Name: name, Value: v})
+		return nil
+	})
+	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		return nil, p
+	}
+	if err != nil {
+		return nil, wire.Badf("", "the body is not the JSON of a request: %v", err)
+	}
+	if p := readTools(r, spans["tools"], seen); p != nil {
+		return nil, p
+	}
+	if p := readOptions(r, wire.Read(chat.Object(rest...), "")); p != nil {
+		return nil, p
+	}
+	if p := readSystem(r, spans["system"], seen); p != nil {
+		return nil, p
+	}
+	if p := readMessages(r, spans["messages"], seen); p != nil {
+		return nil, p
+	}
+	return r, nil
+}
+
+func readSystem(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
+	if len(span) == 0 {
+		return nil
+	}
+	parsed, p := wire.Remember(seen, 's', span, func(v chat.Value) (wire.Parsed, *wire.Problem) {
+		var b blocks
+		if p := b.content(v, "system", chat.System); p != nil {
+			return wire.Parsed{}, p
+		}
+		if b.pieces.Any() {
+			b.flush(chat.System)
+		}
+		return b.parsed()
+	})
+	if p != nil {
+		return p
+	}
+	return r.Add(parsed)
+}
+
+func readMessages(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
+	i := 0
+	err := wire.Array(span, func(span []byte) error {
+		parsed, p := wire.Remember(seen, 'a', span, readMessage)
+		if p == nil {
+			p = r.Add(parsed)
+		}
+		if p != nil {
+			return &wire.Problem{Class: p.Class, Param: wire.Join(wire.Index("messages", i), p.Param), Message: p.Message}
+		}
+		i++
+		return nil
+	})
+	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		return p
+	}
+	if err != nil || i == 0 {
+		return wire.Badf("messages", "at least one message is required")
+	}
+	if n := len(r.Items); n > 0 && r.Items[n-1].Message.Role == chat.Assistant {
+		return wire.Badf("messages", "this model does not support assistant message prefill; the conversation must end with a user message")
+	}
+	return nil
+}
+
+// offer is a list of tools as it was parsed.
+type offer struct {
+	tools []chat.ToolSpec
+	names wire.Names
+	key   chat.Key
+}
+
+func readTools(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
+	r.ToolsKey = chat.ToolsKey(nil, nil)
+	if len(span) == 0 {
+		return nil
+	}
+	o, p := wire.Remember(seen, 'A', span, readOffer)
+	if p == nil {
+		r.Tools, r.Names, r.ToolsKey = o.tools, o.names, o.key
+	}
+	return p
+}
+
+// hosted begin the types of tools that the vendor runs; nobody here does, so they are left out.
+var hosted = []string{"web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_toolset"}
+
+func readOffer(v chat.Value) (offer, *wire.Problem) {
+	o := offer{names: wire.Names{}}
+	if v.Kind() != chat.KindArray && v.Kind() != chat.KindNull || len(v.Items()) > wire.MaxTools {
+		return o, wire.Badf("tools", "want an array of up to %d tools", wire.MaxTools)
+	}
+	for i, item := range v.Items() {
+		f := wire.Read(item, wire.Index("tools", i))
+		kind := f.Text("type")
+		if isHosted(kind) {
+			continue
+		}
+		if _, ok := f.Get("input_schema"); !ok && kind != "" && kind != "custom" {
+			return o, wire.Badf(f.At("type"), "is %.40q, whose schema only the vendor's models know; give an input_schema", kind)
+		}
+		name := f.Need("name")
+		if f.Problem != nil {
+			return o, f.Problem
+		}
+		o.names.Add(wire.Tool{Name: name})
+		o.tools = append(o.tools, wire.Offered(name, f.Text("description"), item, "input_schema", false))
+	}
+	o.key = chat.ToolsKey(o.tools, nil)
+	return o, nil
+}
+
+func isHosted(kind string) bool {
+	for _, h := range hosted {
+		if strings.HasPrefix(kind, h) {
+			return true
+		}
+	}
+	return false
+}
+
+func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
+	r.Model = f.Text("model")
+	r.Stream = f.Flag("stream", false)
+	o := &r.Options
+	f.Sampling(o)
+	o.Choices = 1
+	if n := f.Int("max_tokens", 1, 1<<31-1); n != nil {
+		o.MaxTokens = int(*n)
+	}
+	o.Stop = f.Stops("stop_sequences")
+	if t, ok := f.Get("thinking"); ok {
+		o.Hidden = wire.Read(t, "thinking").Text("type") == "disabled"
+	}
+	if _, ok := f.Get("output_format"); ok {
+		o.Constrained = "output_format"
+	}
+	if c, ok := f.Get("output_config"); ok {
+		if _, ok := wire.Read(c, "output_config").Get("format"); ok {
+			o.Constrained = "output_config.format"
+		}
+	}
+	if p := readChoice(f, r); p != nil {
+		return p
+	}
+	return f.Problem
+}
+
+func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
+	v, ok := f.Get("tool_choice")
+	if !ok {
+		return nil
+	}
+	c := wire.Read(v, "tool_choice")
+	switch kind := c.Text("type"); kind {
+	case "auto":
+		return nil
+	case "none":
+		r.Options.Choose.Mode = wire.None
+		return nil
+	case "any":
+		r.Options.Choose.Mode = wire.Required
+	case "tool":
+		r.Options.Choose = wire.Choice{Mode: wire.Named, Name: c.Text("name")}
+		if _, offered := r.Names[r.Options.Choose.Name]; !offered {
+			return wire.Badf("tool_choice.name", "is %.60q, which is not among the tools", r.Options.Choose.Name)
+		}
+	default:
+		return wire.Badf("tool_choice.type", "is %.40q; want auto, any, tool or none", kind)
+	}
+	if len(r.Tools) == 0 {
+		return wire.Badf("tool_choice", "is set, but no tools are offered")
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+// The JSON that whole replies and streams are made of. Every optional field is there, in the form that says nothing: clients
+// in the wild fail on what is missing, each on something else.
+
+package openai
+
+import (
+	"encoding/json/jsontext"
+	"strconv"
+
+	"molt/chat"
+	"molt/gateway/wire"
+	"molt/traj"
+)
+
+// form is how a request wants its replies.
+type form struct {
+	names    wire.Names
+	logprobs bool
+	ids      bool
+	usage    bool
+	raw      bool // Completions, not Chat Completions
+}
+
+func formOf(r *wire.Request, raw bool) form {
+	return form{r.Names, r.Options.Logprobs, r.Options.TokenIDs, r.Options.Usage, raw}
+}
+
+func quote(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // an error only says that bytes were replaced
+	return dst
+}
+
+func number(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+// head opens the object of a reply.
+func (f *form) head(dst []byte, m *wire.Meta, chunk bool) []byte {
+	prefix, object := "chatcmpl-", "chat.completion"
+	if f.raw {
+		prefix, object, chunk = "cmpl-", "text_completion", false
+	}
+	if chunk {
+		object = "chat.completion.chunk"
+	}
+	dst = quote(append(dst, `{"id":`...), prefix+m.Turns[0])
+	dst = quote(append(dst, `,"object":`...), object)
+	dst = number(append(dst, `,"created":`...), m.Created)
+	dst = quote(append(dst, `,"model":`...), m.Model)
+	return append(dst, `,"system_fingerprint":null`...)
+}
+
+// call writes a tool call. With parts, only its opening or only its arguments, as streams have it.
+func (f *form) call(dst []byte, c chat.ToolCall, opening, arguments bool) []byte {
+	tool := f.names.Of(c.Name)
+	kind, text := "function", "arguments"
+	if tool.Free {
+		kind, text = "custom", "input"
+	}
+	if opening {
+		dst = quote(append(dst, `"id":`...), c.ID)
+		dst = quote(append(dst, `,"type":`...), kind)
+		dst = append(dst, ',')
+	}
+	dst = append(quote(dst, kind), `:{`...)
+	if opening {
+		dst = append(quote(append(dst, `"name":`...), c.Name), ',')
+	}
+	written := ""
+	if arguments {
+		written = wire.Written(c, tool.Free)
+	}
+	dst = quote(append(quote(dst, text), ':'), written)
+	return append(dst, '}')
+}
+
+// tokens writes log-probs and ids.
+func (f *form) tokens(dst []byte, tokens []wire.Token) []byte {
+	switch {
+	case !f.logprobs || len(tokens) == 0:
+		dst = append(dst, `,"logprobs":null`...)
+	case f.raw:
+		dst = rawLogprobs(dst, tokens)
+	default:
+		dst = append(dst, `,"logprobs":{"content":[`...)
+		for i, t := range tokens {
+			dst = comma(dst, i)
+			dst = quote(append(dst, `{"token":`...), t.Text)
+			dst = strconv.AppendFloat(append(dst, `,"logprob":`...), float64(t.Logp), 'g', -1, 32)
+			dst = append(dst, `,"bytes":[`...)
+			for k := range len(t.Text) {
+				dst = number(comma(dst, k), int64(t.Text[k]))
+			}
+			dst = append(dst, `],"top_logprobs":[]}`...)
+		}
+		dst = append(dst, `],"refusal":null}`...)
+	}
+	if f.ids {
+		dst = append(idList(append(dst, `,"token_ids":[`...), len(tokens), func(i int) int32 { return tokens[i].ID }), ']')
+	}
+	return dst
+}
+
+func rawLogprobs(dst []byte, tokens []wire.Token) []byte {
+	dst = append(dst, `,"logprobs":{"tokens":[`...)
+	for i, t := range tokens {
+		dst = quote(comma(dst, i), t.Text)
+	}
+	dst = append(dst, `],"token_logprobs":[`...)
+	for i, t := range tokens {
+		dst = strconv.AppendFloat(comma(dst, i), float64(t.Logp), 'g', -1, 32)
+	}
+	dst = append(dst, `],"top_logprobs":null,"text_offset":[`...)
+	offset := 0
+	for i, t := range tokens {
+		dst = number(comma(dst, i), int64(offset))
+		offset += len(t.Text)
+	}
+	return append(dst, `]}`...)
+}
+
+func comma(dst []byte, i int) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+func idList(dst []byte, n int, id func(int) int32) []byte {
+	for i := range n {
+		dst = number(comma(dst, i), int64(id(i)))
+	}
+	return dst
+}
+
+func promptIDs(dst []byte, ids []int32) []byte {
+	if ids == nil {
+		return dst
+	}
+	return append(idList(append(dst, `,"prompt_token_ids":[`...), len(ids), func(i int) int32 { return ids[i] }), ']')
+}
+
+func finish(e wire.End, called bool) string {
+	switch {
+	case e.Finish == traj.FinishLength:
+		return "length"
+	case called:
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// count is the usage of a reply.
+type count struct{ prompt, sampled, reasoning, cached int }
+
+func (c count) append(dst []byte) []byte {
+	dst = number(append(dst, `"usage":{"prompt_tokens":`...), int64(c.prompt))
+	dst = number(append(dst, `,"completion_tokens":`...), int64(c.sampled))
+	dst = number(append(dst, `,"total_tokens":`...), int64(c.prompt+c.sampled))
+	dst = number(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), int64(c.cached))
+	dst = number(append(dst, `,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":`...), int64(c.reasoning))
+	return append(dst, `,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`...)
+}

@@ -1,0 +1,308 @@
+// Requests of Chat Completions.
+
+package openai
+
+import (
+	"errors"
+	"strings"
+
+	"molt/chat"
+	"molt/gateway/wire"
+)
+
+// Decode reads a request. Keys that say nothing about the reply are ignored, whatever they are.
+func Decode(body []byte, seen *wire.Seen) (*wire.Request, *wire.Problem) {
+	r := &wire.Request{Names: wire.Names{}}
+	var rest []chat.Member
+	var messages, tools []byte
+	err := wire.Object(body, func(name string, span []byte) error {
+		switch name {
+		case "messages":
+			messages = span
+		case "tools":
+			tools = span
+		default:
+			v, err := chat.ParseValue(span)
+			if err != nil {
+				return wire.Badf(name, "%v", err)
+			}
+			rest = append(rest, chat.Member{Name: name, Value: v})
+		}
+		return nil
+	})
+	if p := problem(err); p != nil {
+		return nil, p
+	}
+	if p := readMessages(r, messages, seen); p != nil {
+		return nil, p
+	}
+	if p := readTools(r, tools, seen); p != nil {
+		return nil, p
+	}
+	if p := readOptions(r, chat.Object(rest...)); p != nil {
+		return nil, p
+	}
+	return r, nil
+}
+
+// problem is what a client sees of an error while its body was cut into spans.
+func problem(err error) *wire.Problem {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		return p
+	}
+	return wire.Badf("", "the body is not the JSON of a request: %v", err)
+}
+
+func readMessages(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
+	i := 0
+	err := wire.Array(span, func(span []byte) error {
+		parsed, p := wire.Remember(seen, 'c', span, readMessage)
+		if p == nil {
+			p = r.Add(parsed)
+		}
+		if p != nil {
+			return &wire.Problem{Class: p.Class, Param: wire.Join(wire.Index("messages", i), p.Param), Message: p.Message}
+		}
+		i++
+		return nil
+	})
+	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		return p
+	}
+	if err != nil || i == 0 {
+		return wire.Badf("messages", "want an array of at least one message")
+	}
+	return nil
+}
+
+func readMessage(v chat.Value) (wire.Parsed, *wire.Problem) {
+	f := wire.Read(v, "")
+	m := chat.Message{Name: f.Text("name")}
+	var handles []string
+	var pieces wire.Pieces
+	p := readContent(f, &pieces)
+	switch role := f.Need("role"); role {
+	case "system", "developer":
+		m.Role = chat.System
+	case "user":
+		m.Role = chat.User
+	case "tool":
+		m.Role, m.ToolCallID = chat.Tool, f.Text("tool_call_id")
+	case "assistant":
+		m.Role = chat.Assistant
+		m.Reasoning = f.Text("reasoning_content")
+		if m.Reasoning == "" {
+			m.Reasoning = f.Text("reasoning")
+		}
+		if p == nil {
+			m.ToolCalls, handles, p = readCalls(f)
+		}
+		if _, legacy := f.Get("function_call"); legacy && p == nil {
+			p = wire.Badf("function_call", "is not understood; send tool_calls")
+		}
+	default:
+		if f.Problem == nil {
+			p = wire.Badf("role", "is %.40q; want system, developer, user, assistant or tool", role)
+		}
+	}
+	pieces.Into(&m)
+	if p == nil {
+		p = f.Problem
+	}
+	return wire.Parsed{Items: []*chat.Item{chat.NewItem(m, handles...)}, Images: pieces.Images()}, p
+}
+
+// readContent reads a string, null, or an array of parts.
+func readContent(f *wire.Fields, pieces *wire.Pieces) *wire.Problem {
+	v, _ := f.Value.Get("content")
+	switch v.Kind() {
+	case chat.KindNull:
+	case chat.KindString:
+		pieces.Text(v.Text())
+	case chat.KindArray:
+		for i, item := range v.Items() {
+			if p := readPart(wire.Read(item, wire.Index("content", i)), pieces); p != nil {
+				return p
+			}
+		}
+	default:
+		return wire.Badf("content", "is of type %s; want a string, null or an array of parts", v.Kind())
+	}
+	return nil
+}
+
+func readPart(f *wire.Fields, pieces *wire.Pieces) *wire.Problem {
+	switch kind := f.Need("type"); {
+	case f.Problem != nil:
+	case kind == "text":
+		pieces.Text(f.Text("text"))
+	case kind == "refusal":
+		pieces.Text(f.Text("refusal"))
+	case kind == "image_url":
+		link, _ := f.Get("image_url")
+		url := wire.Read(link, f.At("image_url"))
+		digest, data, p := wire.DataURL(url.Text("url"), url.At("url"))
+		if p != nil {
+			return p
+		}
+		pieces.Image(digest, data)
+	default:
+		return wire.Badf(f.At("type"), "is %.40q; want text or image_url", kind)
+	}
+	return f.Problem
+}
+
+func readCalls(f *wire.Fields) (calls []chat.ToolCall, handles []string, p *wire.Problem) {
+	for i, item := range f.Items("tool_calls") {
+		path := wire.Index("tool_calls", i)
+		c := wire.Read(item, path)
+		call := chat.ToolCall{ID: c.Text("id")}
+		if custom, ok := c.Get("custom"); ok {
+			inner := wire.Read(custom, wire.Join(path, "custom"))
+			call.Name = inner.Need("name")
+			call.Arguments = chat.Object(chat.Member{Name: chat.FreeText, Value: chat.String(inner.Text("input"))})
+			p = inner.Problem
+		} else {
+			function, _ := c.Get("function")
+			inner := wire.Read(function, wire.Join(path, "function"))
+			call.Name = inner.Need("name")
+			call.Arguments, p = wire.Arguments(inner.Text("arguments"), inner.At("arguments"))
+			if inner.Problem != nil {
+				p = inner.Problem
+			}
+		}
+		if p == nil {
+			p = c.Problem
+		}
+		if p != nil {
+			return nil, nil, p
+		}
+		calls = append(calls, call)
+		if call.ID != "" {
+			handles = append(handles, call.ID)
+		}
+	}
+	return calls, handles, nil
+}
+
+// offer is a list of tools as it was parsed.
+type offer struct {
+	tools []chat.ToolSpec
+	names wire.Names
+	key   chat.Key
+}
+
+func readTools(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
+	r.ToolsKey = chat.ToolsKey(nil, nil)
+	if len(span) == 0 {
+		return nil
+	}
+	o, p := wire.Remember(seen, 't', span, readOffer)
+	if p == nil {
+		r.Tools, r.Names, r.ToolsKey = o.tools, o.names, o.key
+	}
+	return p
+}
+
+func readOffer(v chat.Value) (offer, *wire.Problem) {
+	o := offer{names: wire.Names{}}
+	if v.Kind() != chat.KindArray && v.Kind() != chat.KindNull || len(v.Items()) > wire.MaxTools {
+		return o, wire.Badf("tools", "want an array of up to %d tools", wire.MaxTools)
+	}
+	for i, item := range v.Items() {
+		f := wire.Read(item, wire.Index("tools", i))
+		kind, free := "function", f.Text("type") == "custom"
+		if free {
+			kind = "custom"
+		}
+		inner, _ := f.Get(kind)
+		spec := wire.Read(inner, f.At(kind))
+		name := spec.Need("name")
+		if p := first(f.Problem, spec.Problem); p != nil {
+			return o, p
+		}
+		o.names.Add(wire.Tool{Name: name, Free: free})
+		o.tools = append(o.tools, wire.Offered(name, spec.Text("description"), inner, "parameters", free))
+	}
+	o.key = chat.ToolsKey(o.tools, nil)
+	return o, nil
+}
+
+func first(a, b *wire.Problem) *wire.Problem {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func readOptions(r *wire.Request, v chat.Value) *wire.Problem {
+	f := wire.Read(v, "")
+	r.Model = f.Text("model")
+	r.Stream = f.Flag("stream", false)
+	o := &r.Options
+	f.Sampling(o)
+	o.Choices = 1
+	if n := f.Int("n", 1, wire.MaxChoices); n != nil {
+		o.Choices = int(*n)
+	}
+	for _, name := range []string{"max_completion_tokens", "max_tokens"} {
+		if n := f.Int(name, 1, 1<<31-1); n != nil && o.MaxTokens == 0 {
+			o.MaxTokens = int(*n)
+		}
+	}
+	o.Stop = f.Stops("stop")
+	o.Logprobs = f.Flag("logprobs", false)
+	f.Neutral("top_logprobs", 0)
+	if s, ok := f.Get("stream_options"); ok {
+		o.Usage = wire.Read(s, "stream_options").Flag("include_usage", false)
+	}
+	if format, ok := f.Get("response_format"); ok {
+		if kind := wire.Read(format, "response_format").Text("type"); kind != "text" {
+			o.Constrained = "response_format"
+		}
+	}
+	for _, legacy := range []string{"functions", "function_call"} {
+		if v, ok := f.Get(legacy); ok && v.Text() != "auto" {
+			return wire.Badf(legacy, "is not understood; send tools and tool_choice")
+		}
+	}
+	if p := readChoice(f, r); p != nil {
+		return p
+	}
+	return f.Problem
+}
+
+func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
+	v, ok := f.Get("tool_choice")
+	if !ok {
+		return nil
+	}
+	mode := v.Text()
+	if v.Kind() == chat.KindObject {
+		mode = "named"
+	}
+	switch mode {
+	case "auto":
+	case "none":
+		r.Options.Choose.Mode = wire.None
+	case "required":
+		r.Options.Choose.Mode = wire.Required
+	case "named":
+		c := wire.Read(v, "tool_choice")
+		kind := strings.TrimSpace(c.Text("type"))
+		inner, _ := c.Get(kind)
+		r.Options.Choose = wire.Choice{Mode: wire.Named, Name: wire.Read(inner, wire.Join("tool_choice", kind)).Text("name")}
+		if _, offered := r.Names[r.Options.Choose.Name]; !offered {
+			return wire.Badf("tool_choice", "names %.60q, which is not among the tools", r.Options.Choose.Name)
+		}
+	default:
+		return wire.Badf("tool_choice", "is %.60s; want auto, none, required or a tool", v)
+	}
+	if r.Options.Choose.Mode != wire.None && len(r.Tools) == 0 {
+		return wire.Badf("tool_choice", "is set, but no tools are offered")
+	}
+	return nil
+}

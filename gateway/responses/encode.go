@@ -1,0 +1,152 @@
+// Response objects and the items in them.
+
+package responses
+
+import (
+	"encoding/json/jsontext"
+	"strconv"
+
+	"molt/gateway/openai"
+	"molt/gateway/wire"
+	"molt/traj"
+)
+
+// writer writes the parts of one reply.
+type writer struct {
+	request    *wire.Request
+	meta       wire.Meta
+	incomplete bool // a reply that was cut by its length is reported as incomplete
+}
+
+// Encode writes the reply to a request that does not stream. With incomplete, a reply that was cut by its length says so;
+// some clients fail on that, so that the other way is to report it as completed.
+func Encode(r *wire.Request, reply *wire.Reply, incomplete bool) []byte {
+	w := writer{r, reply.Meta, incomplete}
+	c := &reply.Choices[0]
+	var output []byte
+	for i, p := range items(c.Parts) {
+		output = w.item(comma(output, i), i, p, true)
+	}
+	return w.response(nil, w.status(c.End), output, &c.End, nil)
+}
+
+// items are the parts of a reply; one that says nothing still has an empty message.
+func items(parts []wire.Part) []wire.Part {
+	if len(parts) == 0 {
+		return []wire.Part{{Kind: wire.Content}}
+	}
+	return parts
+}
+
+func (w *writer) status(e wire.End) string {
+	if e.Finish == traj.FinishLength && w.incomplete {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+// response writes the response object.
+func (w *writer) response(dst []byte, status string, output []byte, e *wire.End, failed *wire.Problem) []byte {
+	dst = quote(append(dst, `{"id":`...), "resp_"+w.meta.Turns[0])
+	dst = number(append(dst, `,"object":"response","created_at":`...), w.meta.Created)
+	dst = quote(append(dst, `,"status":`...), status)
+	dst = quote(append(dst, `,"model":`...), w.meta.Model)
+	if failed != nil {
+		dst = quote(append(dst, `,"error":{"code":`...), openai.Code(failed))
+		dst = append(quote(append(dst, `,"message":`...), openai.Message(failed)), '}')
+	} else {
+		dst = append(dst, `,"error":null`...)
+	}
+	if status == "incomplete" {
+		dst = append(dst, `,"incomplete_details":{"reason":"max_output_tokens"}`...)
+	} else {
+		dst = append(dst, `,"incomplete_details":null`...)
+	}
+	dst = append(append(append(dst, `,"output":[`...), output...), `],`...)
+	dst = append(dst, w.request.Echo...)
+	if e == nil {
+		return append(dst, `,"usage":null}`...)
+	}
+	return append(w.usage(dst, e), '}')
+}
+
+func (w *writer) usage(dst []byte, e *wire.End) []byte {
+	dst = number(append(dst, `,"usage":{"input_tokens":`...), int64(w.meta.Prompt))
+	dst = number(append(dst, `,"input_tokens_details":{"cached_tokens":`...), int64(e.Cached))
+	dst = number(append(dst, `},"output_tokens":`...), int64(e.Sampled))
+	dst = number(append(dst, `,"output_tokens_details":{"reasoning_tokens":`...), int64(e.Reasoning))
+	dst = number(append(dst, `},"total_tokens":`...), int64(w.meta.Prompt+e.Sampled))
+	return append(dst, '}')
+}
+
+// id names the item at an index of the output.
+func (w *writer) id(prefix string, index int) string {
+	return prefix + "_" + w.meta.Turns[0] + "_" + strconv.Itoa(index)
+}
+
+// item writes an item of the output, empty while it is not done.
+func (w *writer) item(dst []byte, index int, p wire.Part, done bool) []byte {
+	status := "in_progress"
+	if done {
+		status = "completed"
+	}
+	switch p.Kind {
+	case wire.Reasoning:
+		dst = quote(append(dst, `{"type":"reasoning","id":`...), w.id("rs", index))
+		dst = append(dst, `,"summary":[`...)
+		if done {
+			dst = append(quote(append(dst, `{"type":"summary_text","text":`...), p.Text), '}')
+		}
+		dst = quote(append(dst, `],"encrypted_content":`...), w.id("enc", index))
+	case wire.Call:
+		dst = w.call(dst, index, p, done)
+	default:
+		dst = quote(append(dst, `{"type":"message","id":`...), w.id("msg", index))
+		dst = append(dst, `,"role":"assistant","content":[`...)
+		if done {
+			dst = w.part(dst, p.Text)
+		}
+		dst = append(dst, ']')
+	}
+	return append(quote(append(dst, `,"status":`...), status), '}')
+}
+
+// part writes the text of a message.
+func (w *writer) part(dst []byte, text string) []byte {
+	dst = quote(append(dst, `{"type":"output_text","text":`...), text)
+	return append(dst, `,"annotations":[],"logprobs":[]}`...)
+}
+
+func (w *writer) call(dst []byte, index int, p wire.Part, done bool) []byte {
+	tool := w.request.Names.Of(p.Call.Name)
+	kind, prefix, field := "function_call", "fc", "arguments"
+	if tool.Free {
+		kind, prefix, field = "custom_tool_call", "ctc", "input"
+	}
+	dst = quote(append(dst, `{"type":`...), kind)
+	dst = quote(append(dst, `,"id":`...), w.id(prefix, index))
+	dst = quote(append(dst, `,"call_id":`...), p.Call.ID)
+	dst = quote(append(dst, `,"name":`...), tool.Name)
+	if tool.Namespace != "" {
+		dst = quote(append(dst, `,"namespace":`...), tool.Namespace)
+	}
+	text := ""
+	if done {
+		text = wire.Written(p.Call, tool.Free)
+	}
+	return quote(append(quote(append(dst, ','), field), ':'), text)
+}
+
+func quote(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // an error only says that bytes were replaced
+	return dst
+}
+
+func number(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+func comma(dst []byte, i int) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return dst
+}
