@@ -1,4 +1,5 @@
-// Package engine holds the contracts between the algorithm and whatever runs a model: Generator, Learner, WeightSink.
+// Package engine holds the contracts between the algorithm and whatever runs a model: Generator, Scorer, Learner,
+// WeightSink.
 //
 //	does            defines token-level contracts and the plain types that cross them
 //	takes           token ids, sampling settings, per-token gradients
@@ -24,6 +25,7 @@
 // version that sampled it: the server reports spans of versions, and a server that cannot is drained before a switch. A
 // 503, a refused connection or a broken stream is ErrUnavailable: the caller may try again elsewhere, and the engine
 // never pastes two attempts into one reply. A reply without one log-prob for each id is an error. The same adapter
-// implements WeightSink: Publish uploads or points at a manifest, pauses, loads, clears the KV that other weights
+// implements WeightSink: Publish uploads or points at a manifest (of weights with an adapter over the base that it serves,
+// of the adapter alone), pauses, loads, clears the KV that other weights
 // computed, resumes, and returns only when Serving would report the new version and fingerprint.
 package engine

@@ -53,18 +53,28 @@ func TestPathsChangeNoBit(t *testing.T) {
 			config := local.Default()
 			config.Threads = 2
 			set(&config.Optimizer)
-			var want []any
-			for _, path := range kernel.Paths() {
-				restore := kernel.SetPath(path)
-				got := runOnce(t, shape, config)
-				restore()
-				if want == nil {
-					want = got
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s, %s: path %s differs from %s:\n%s", name, optimizer, path, kernel.Paths()[0], diff)
-				}
-			}
+			samePaths(t, name+", "+optimizer, shape, config)
+		}
+	}
+	for name, kind := range kinds {
+		config := local.Default()
+		config.Threads = 2
+		kind.set(&config)
+		samePaths(t, name, shapes[kind.shape], config)
+	}
+}
+
+func samePaths(t *testing.T, what string, shape model.Config, config local.Config) {
+	var want []any
+	for _, path := range kernel.Paths() {
+		restore := kernel.SetPath(path)
+		got := runOnce(t, shape, config)
+		restore()
+		if want == nil {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: path %s differs from %s:\n%s", what, path, kernel.Paths()[0], diff)
 		}
 	}
 }
@@ -83,7 +93,11 @@ func runOnce(t *testing.T, shape model.Config, config local.Config) []any {
 	if err := pass.Backward(t.Context(), []float32{1, -2, 0.5, 1}, []float32{0, 1, 0, -1}, nil); err != nil {
 		t.Fatal(err)
 	}
-	result, err := s.Learner.Step(t.Context(), engine.StepOptions{LR: 1e-2, Clip: 1})
+	o := engine.StepOptions{LR: 1e-2, Clip: 1}
+	if s.Learner.Capabilities().OwnHead {
+		o.Head = &engine.HeadStep{LR: 1e-2}
+	}
+	result, err := s.Learner.Step(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,10 +57,14 @@ func step(t testing.TB, l *Learner, o engine.StepOptions) engine.StepResult {
 	return result
 }
 
+func useLoRA(c *Config) {
+	c.LoRA = LoRA{Rank: 5, Alpha: 10, Targets: []string{weights.AllLinear}, Seed: 1}
+}
+
 func useMuon(c *Config) { c.Optimizer.Name, c.Optimizer.Muon.AdamShare = "muon", 0.5 }
 
 func TestThreadsChangeNoBit(t *testing.T) {
-	for name, change := range map[string]func(*Config){"adam": func(*Config) {}, "muon": useMuon} {
+	for name, change := range map[string]func(*Config){"adam": func(*Config) {}, "muon": useMuon, "adapter": useLoRA} {
 		var want string
 		for threads := 1; threads <= 3; threads++ {
 			l := newLearner(t, tiny, func(c *Config) { change(c); c.Threads = threads })
