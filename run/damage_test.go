@@ -3,9 +3,14 @@
 package run
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -220,10 +225,54 @@ func TestDamagedEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
-	wantProblem(t, err, problem.RunFolder, "line ")
-	wantProblem(t, err, problem.RunFolder, "delete the file to go on without")
-	remove(t, events)
+	line := fmt.Sprint(1 + bytes.Count(data[:len(data)/2], []byte("\n")))
+	wantProblem(t, err, problem.RunFolder, events+":"+line+": this line of the events is damaged")
+	fix := regexp.MustCompile("`(sed .*)`").FindStringSubmatch(err.Error())
+	if fix == nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("sh", "-c", fix[1]).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", fix[1], err, out)
+	}
 	runRL(t, c)
+}
+
+// TestEventsDamagedWhileItRuns: the training is done, so it counts; only the report is missing, and says why.
+func TestEventsDamagedWhileItRuns(t *testing.T) {
+	spoil := func(run string) View {
+		return whenHeard("step 2/", func() {
+			f, err := os.OpenFile(filepath.Join(run, folder.EventsFile), os.O_WRONLY|os.O_APPEND, 0)
+			if err == nil {
+				_, err = f.WriteString("garbage \xff\x1b[2J\n")
+				err = errors.Join(err, f.Close())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	check := func(lost, shown string) {
+		t.Helper()
+		if !strings.Contains(lost, "events.jsonl:") || !strings.Contains(shown, "none: ") || strings.ContainsAny(lost, "\x1b\xff") {
+			t.Errorf("no report: %q; shown as %q", lost, shown)
+		}
+	}
+	rl := microRL(t)
+	r, err := RL(t.Context(), rl, recipe.Settings(rl), spoil(rl.Ckpt.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(r.NoReport, r.String())
+	if _, err := models.Open(r.Checkpoint); err != nil {
+		t.Error(err)
+	}
+	sft := microSFT(t)
+	sft.Eval.Dataset, sft.Eval.Steps = sft.Data.Dataset, 1
+	s, err := SFT(t.Context(), sft, recipe.Settings(sft), spoil(sft.Ckpt.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(s.NoReport, s.String())
 }
 
 // TestDamagedRollouts: they are for people to read, and no reason to fail.

@@ -3,10 +3,11 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"time"
 
 	"molt/internal/atomicfile"
@@ -45,29 +46,52 @@ func ending(err error, view View, started time.Time, step int64) []metrics.Event
 	return []metrics.Event{ended}
 }
 
-// conclude tells the log the last events and makes report.html.
-func conclude(f *folder.Folder, log *metrics.Log, last []metrics.Event) error {
-	records, err := metrics.Read(f.File(folder.EventsFile))
-	if err != nil {
-		return noReport(f, err)
-	}
-	rollouts, damage := metrics.ReadRollouts(f.File(folder.RolloutsFile), records)
-	if damage != nil {
-		log.Emit(metrics.Alarm{Name: "kept-rollouts-damaged", Severity: metrics.Warning, Sentence: damage.Error(), Fix: "look after the disk; the report misses these rollouts, nothing else does"})
-	}
+// conclude tells the log the last events and makes report.html. A report that cannot be made of damaged events fails no run:
+// lost is then the reason.
+func conclude(f *folder.Folder, log *metrics.Log, last []metrics.Event) (lost string, err error) {
+	rollouts, err := keptRollouts(f, log)
 	for _, e := range last {
 		log.Emit(e)
 	}
-	if records, err = metrics.Read(f.File(folder.EventsFile)); err != nil {
-		return noReport(f, err)
+	var page []byte
+	if err == nil {
+		page, err = report(f, rollouts)
 	}
-	err = atomicfile.WriteFunc(f.File(folder.ReportFile), func(w io.Writer) error {
-		return web.Report(w, records, rollouts, web.Options{})
-	})
+	if _, unreadable := errors.AsType[*fs.PathError](err); unreadable {
+		return "", noReport(f, err)
+	}
 	if err != nil {
-		return noReport(f, err)
+		lost = damagedEvents(f.File(folder.EventsFile), err).Error()
+		log.Emit(metrics.Alarm{Name: "report-not-made", Severity: metrics.Warning, Sentence: "there is no report: " + lost, Fix: "look after the disk; no weights depend on the events"})
+		return lost, nil
 	}
-	return nil
+	if err := atomicfile.Write(f.File(folder.ReportFile), page); err != nil {
+		return "", noReport(f, err)
+	}
+	return "", nil
+}
+
+// keptRollouts are those that can be read; an alarm names the others.
+func keptRollouts(f *folder.Folder, log *metrics.Log) ([]*metrics.RolloutKept, error) {
+	records, err := metrics.Read(f.File(folder.EventsFile))
+	if err != nil {
+		return nil, err
+	}
+	rollouts, damage := metrics.ReadRollouts(f.File(folder.RolloutsFile), records)
+	if damage != nil {
+		log.Emit(metrics.Alarm{Name: "kept-rollouts-damaged", Severity: metrics.Warning, Sentence: metrics.Clean(damage.Error()), Fix: "look after the disk; the report misses these rollouts, nothing else does"})
+	}
+	return rollouts, nil
+}
+
+func report(f *folder.Folder, rollouts []*metrics.RolloutKept) ([]byte, error) {
+	records, err := metrics.Read(f.File(folder.EventsFile))
+	if err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	err = web.Report(&page, records, rollouts, web.Options{})
+	return page.Bytes(), err
 }
 
 func noReport(f *folder.Folder, err error) error {
@@ -80,4 +104,12 @@ func closeEvents(f *folder.Folder, log *metrics.Log, keeper *metrics.Keeper) err
 		return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "the events of this attempt are not complete", Why: problem.Reason(err), Fix: "make room; the weights and the checkpoints are whole", Err: err}
 	}
 	return nil
+}
+
+// reportOr names the report, or says why there is none.
+func reportOr(path, lost string) string {
+	if lost != "" {
+		return "none: " + lost
+	}
+	return path
 }

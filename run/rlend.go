@@ -35,6 +35,7 @@ type RLResult struct {
 	Trained    int64    `json:"tokens_trained"`
 	Checkpoint string   `json:"checkpoint"` // Hugging Face folder of the best weights
 	Report     string   `json:"report"`
+	NoReport   string   `json:"no_report,omitempty"` // why there is none
 }
 
 // String is the result as a few lines.
@@ -47,7 +48,7 @@ func (r *RLResult) String() string {
 		}
 		s += fmt.Sprintf("held-out score  %s before, %.1f %% at the best step %d, %.1f %% at the end\n", before, 100*r.Best, r.BestStep, 100*r.Last)
 	}
-	return s + fmt.Sprintf("model           %s\nreport          %s\n", r.Checkpoint, r.Report)
+	return s + fmt.Sprintf("model           %s\nreport          %s\n", r.Checkpoint, reportOr(r.Report, r.NoReport))
 }
 
 // end writes what a run leaves behind. err is why the loop ended, nil when it came to its end.
@@ -62,10 +63,12 @@ func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
 	default:
 		err = r.blame(err)
 	}
-	if err = errors.Join(err, conclude(r.folder, r.log, ending(err, r.view, r.started, r.saved.Step))); err != nil {
+	lost, failed := conclude(r.folder, r.log, ending(err, r.view, r.started, r.saved.Step))
+	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	result := r.result()
+	result.NoReport = lost
 	return result, r.folder.Finish(result)
 }
 

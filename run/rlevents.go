@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"regexp"
 
+	"molt/internal/spell"
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
@@ -44,8 +46,23 @@ func noEvents(path string, err error) error {
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return &problem.Problem{Code: problem.Resource, Where: path, What: "cannot write events", Why: problem.Reason(err), Fix: "make room or check the folder's permissions; the same command resumes", Err: err}
 	}
-	return &problem.Problem{Code: problem.RunFolder, Where: path, What: "the events of the run are damaged", Why: err.Error(), Fix: "mend the line, or delete the file to go on without what was measured; no weights depend on it", Err: err}
+	return damagedEvents(path, err)
 }
+
+// damagedEvents says which line is damaged, and how to go on without it.
+func damagedEvents(path string, err error) *problem.Problem {
+	p := &problem.Problem{
+		Code: problem.RunFolder, Where: path, What: "the events of the run are damaged", Why: metrics.Clean(err.Error()),
+		Fix: "delete the file to go on without what was measured; no weights depend on it", Err: err,
+	}
+	if line := damagedLine.FindStringSubmatch(err.Error()); line != nil {
+		p.Where, p.What = path+":"+line[1], "this line of the events is damaged"
+		p.Fix = fmt.Sprintf("delete it with `sed -i %sd %s` to go on without what it says; no weights depend on it", line[1], spell.Quoted(path))
+	}
+	return p
+}
+
+var damagedLine = regexp.MustCompile(`\bline ([0-9]+)\b`)
 
 // started is the first event of an attempt.
 func (p *rlPlan) started(f *folder.Folder, view View, saved progress) metrics.RunStarted {

@@ -69,6 +69,7 @@ type SFTResult struct {
 	Trained    int64    `json:"tokens_trained"`
 	Checkpoint string   `json:"checkpoint"`
 	Report     string   `json:"report"`
+	NoReport   string   `json:"no_report,omitempty"` // why there is none
 }
 
 // String is the result as a few lines.
@@ -77,7 +78,7 @@ func (r *SFTResult) String() string {
 	if r.Held != nil {
 		text += fmt.Sprintf(", held-out %.3f", *r.Held)
 	}
-	return text + fmt.Sprintf("\nmodel   %s\nreport  %s\n", r.Checkpoint, r.Report)
+	return text + fmt.Sprintf("\nmodel   %s\nreport  %s\n", r.Checkpoint, reportOr(r.Report, r.NoReport))
 }
 
 func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err error) {
@@ -231,12 +232,13 @@ func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
 	case stopped:
 		err = s.giveWay(ctx, err)
 	}
-	if err = errors.Join(err, conclude(s.folder, s.log, ending(err, s.view, s.started, s.saved.Step))); err != nil {
+	lost, failed := conclude(s.folder, s.log, ending(err, s.view, s.started, s.saved.Step))
+	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	result := &SFTResult{
 		Run: s.folder.Path, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
-		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile),
+		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile), NoReport: lost,
 	}
 	return result, s.folder.Finish(result)
 }
