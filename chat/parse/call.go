@@ -13,15 +13,20 @@ import (
 
 // call is the call being read, whatever its syntax.
 type call struct {
-	raw      []byte // as sampled, from its opening tag on
-	tag      int    // length of the opening tag
-	newlines string // in front of it, in case it is none
-	index    int    // -1 until CallStart
-	id, name string
-	args     []byte // JSON of the arguments so far
-	members  int    // in args, where they are written one by one
-	object   object // follows JSON, where the call is written in it
-	rescued  int    // how often text was read again (rewind)
+	raw       []byte // as sampled, from its opening tag on
+	tag       int    // length of the opening tag
+	newlines  string // in front of it, in case it is none
+	index     int    // -1 until CallStart
+	id, name  string
+	args      []byte          // JSON of the arguments so far
+	part      []byte          // of the field being read
+	key       string          // of the argument being read
+	members   map[string]bool // names in args, where they are written one by one
+	bare      bool            // the call came without its outer tag
+	attribute string          // of the argument being read
+	object    object          // follows JSON, where the call is written in it
+	python    python          // follows Python
+	rescued   int             // how often text was read again (rewind)
 }
 
 // open begins a call with the tag that announces it.
@@ -50,26 +55,26 @@ func (p *Parser) argue(text string) {
 		return
 	}
 	p.call.args = append(p.call.args, text...)
-	if n := len(p.events); n > 0 && p.events[n-1].Kind == CallDelta {
-		p.events[n-1].Text += text
-		return
-	}
 	p.events = append(p.events, Event{Kind: CallDelta, Index: p.call.index, Text: text})
 }
 
-// member adds one argument to an object that the syntax does not write as JSON.
-func (p *Parser) member(name string, value chat.Value) {
-	before := ","
-	if p.call.members == 0 {
-		before = "{"
+// member adds one argument to an object that the syntax does not write as JSON. It reports false for a name that was given.
+func (p *Parser) member(name string, value chat.Value) bool {
+	if p.call.members[name] {
+		return false
 	}
-	p.call.members++
+	before := ","
+	if len(p.call.members) == 0 {
+		before, p.call.members = "{", map[string]bool{}
+	}
+	p.call.members[name] = true
 	p.argue(before + chat.String(name).String() + ":" + value.String())
+	return true
 }
 
 // endMembers closes the object that member writes.
 func (p *Parser) endMembers() {
-	if p.call.members == 0 {
+	if len(p.call.members) == 0 {
 		p.argue("{")
 	}
 	p.argue("}")
@@ -92,8 +97,7 @@ func (p *Parser) finish() bool {
 	c := chat.ToolCall{ID: p.call.id, Name: p.call.name, Arguments: arguments}
 	p.events = append(p.events, Event{Kind: CallEnd, Index: p.call.index, Call: c})
 	p.items = append(p.items, item{Item: Item{Kind: CallEnd, Index: p.call.index, Call: c}, end: p.at})
-	said := p.flow.said
-	p.flow = flow{between: true, said: said}
+	p.flow = flow{between: true, said: p.flow.said}
 	return true
 }
 
@@ -106,7 +110,7 @@ func (p *Parser) fail(reason string) {
 	reason = strings.ReplaceAll(strings.TrimPrefix(reason, "chat: "), "\n", " ")
 	p.events = append(p.events, Event{Kind: Malformed, Index: p.call.index, Text: text, Reason: reason})
 	p.items = append(p.items, item{Item: Item{Kind: Malformed, Index: p.call.index, Reason: reason}, text: []byte(text), end: p.at})
-	p.flow = flow{started: true, said: true}
+	p.flow = flow{started: true, said: [2]bool{p.flow.said[Reasoning], true}}
 }
 
 // lost is the state behind a call that can be none: it reads on to where the next one may begin, which is a closing tag or
@@ -140,7 +144,10 @@ func (p *Parser) unended() state {
 			p.call.rescued++
 			p.back(string(inside))
 			p.call.raw = p.call.raw[:p.call.tag]
-			return lost("")
+			if len(p.call.object.text) > 0 {
+				return lost("")
+			}
+			return lost("a part of the call is not closed")
 		}
 	}
 	p.fail("the text ended inside the call")
@@ -159,17 +166,82 @@ func (p *Parser) reason() string {
 	return "the call is not closed"
 }
 
-// closing consumes a closing tag into the call.
-func (p *Parser) closing() (tag string, undecided bool) {
-	tag, undecided = longest(p.rest, p.family.closes.all, p.final)
+// blanks is how many bytes of whitespace come next.
+func (p *Parser) blanks() int { return len(p.rest) - len(strings.TrimLeft(p.rest, spaces)) }
+
+// bare opens a call without a tag where content begins with a certain byte, whitespace aside.
+func (p *Parser) bare(first byte, call state) state {
+	text := strings.TrimLeft(p.rest, spaces)
+	switch {
+	case text == "" && !p.final:
+		return nil
+	case text == "" || text[0] != first:
+		return content
+	}
+	p.open("")
+	p.call.bare = true
+	p.swallow(p.blanks())
+	return call
+}
+
+// unopen gives a bare call back: it is text.
+func (p *Parser) unopen() state {
+	p.flow.newlines = p.call.newlines
+	p.back(string(p.call.raw))
+	return content
+}
+
+// field reads on to one of the tags and returns the text in front of it. found is false while none has come.
+func (p *Parser) field(t tags) (text, tag string, found bool) {
+	before, tag, found := p.until(t)
+	p.call.raw = append(append(p.call.raw, before...), tag...)
+	p.call.part = append(p.call.part, before...)
+	if !found {
+		return "", "", false
+	}
+	text = string(p.call.part)
+	p.call.part = p.call.part[:0]
+	return text, tag, true
+}
+
+// unfield gives the tag that ended a field back.
+func (p *Parser) unfield(tag string) {
+	p.call.raw = p.call.raw[:len(p.call.raw)-len(tag)]
+	p.back(tag)
+}
+
+// expect consumes whitespace and then the tag that comes next, if one does.
+func (p *Parser) expect(t tags) (tag string, undecided bool) {
+	p.swallow(p.blanks())
+	tag, undecided = longest(p.rest, t.all, p.final)
 	p.swallow(len(tag))
 	return tag, undecided
 }
 
-// blanks is how many bytes of whitespace come next.
-func (p *Parser) blanks() int { return len(p.rest) - len(strings.TrimLeft(p.rest, spaces)) }
+// after consumes whitespace and the tag behind it, or nothing. It belongs to no call.
+func (p *Parser) after(t tags) (tag string, undecided bool) {
+	text := strings.TrimLeft(p.rest, spaces)
+	if tag, undecided = longest(text, t.all, p.final); tag != "" {
+		p.take(len(p.rest) - len(text) + len(tag))
+	}
+	return tag, undecided
+}
 
-// back gives a tag that was taken back to what is not decided.
-func (p *Parser) back(tag string) {
-	p.rest, p.at = tag+p.rest, p.at-len(tag)
+// more is what a state returns when it needs more text to go on with a call.
+func (p *Parser) more() state {
+	if p.final {
+		return p.unended()
+	}
+	return nil
+}
+
+// back gives text that was just taken back to what is not decided.
+func (p *Parser) back(text string) {
+	p.at -= len(text)
+	if from := len(p.piece) - len(p.rest) - len(text); from >= 0 {
+		p.rest = p.piece[from:]
+		return
+	}
+	p.piece = text + p.rest
+	p.rest = p.piece
 }

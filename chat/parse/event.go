@@ -14,9 +14,9 @@ type Kind uint8
 const (
 	Reasoning Kind = iota // Text is what the model thought
 	Content               // Text is what it said
-	CallStart             // a call has begun: Index and Name are known, ID where the text carries one
+	CallStart             // a call has begun: Index and Name are known, ID where the text has carried one by then
 	CallDelta             // Text is more of the arguments of call Index: JSON, as generated where they are generated as JSON
-	CallEnd               // call Index is complete: Call
+	CallEnd               // call Index is complete: Call; its ID is the one in the text, even if that came last
 	Malformed             // Text looks like a call and is none; it is content. Index names the call that had begun, or -1
 )
 

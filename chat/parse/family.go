@@ -32,7 +32,8 @@ type pair struct{ open, close string }
 var think = pair{"<think>", "</think>"}
 
 // families in the order in which Families lists them.
-var families = define(plain, hermes)
+var families = define(plain, hermes, qwen3Coder, seedOSS, llama3, llamaPythonic, lfm2, olmo3, mistral, deepseek, deepseekDSML, minimax, glm,
+	kimi, harmony, gemma, granite, phi4Mini, nemotron, command)
 
 func define(makers ...func() *Family) []*Family {
 	var out []*Family

@@ -12,10 +12,10 @@ import (
 
 // flow is where the running text stands.
 type flow struct {
-	started  bool   // the current stretch has begun: its leading line ends are behind us
-	between  bool   // content resumes behind a call: a line end joins it to what came before
-	said     bool   // there is content
-	newlines string // not yet written: a tag may follow
+	started  bool    // the current stretch has begun: its leading line ends are behind us
+	between  bool    // the stretch resumes behind something else: a line end joins it to what came before
+	said     [2]bool // there is reasoning, there is content
+	newlines string  // not yet written: a tag may follow
 }
 
 // start: reasoning begins with the first thing that is no whitespace, or not at all.
@@ -46,11 +46,16 @@ func reasoning(p *Parser) state {
 		p.write(Reasoning, tag, p.at-len(tag))
 		return reasoning
 	}
-	if n := len(p.items); n > 0 {
+	p.endStretch()
+	return p.family.body
+}
+
+// endStretch ends running text with its closing tag, which was just read.
+func (p *Parser) endStretch() {
+	if n := len(p.items); n > 0 && p.items[n-1].Kind <= Content {
 		p.items[n-1].end = p.at
 	}
-	p.flow = flow{}
-	return p.family.body
+	p.flow = flow{between: true, said: p.flow.said}
 }
 
 func content(p *Parser) state {
@@ -82,7 +87,7 @@ func (p *Parser) write(kind Kind, text string, from int) {
 	waiting := text[len(body):]
 	if body != "" {
 		body, f.newlines = f.newlines+body, ""
-		if kind == Content && f.between && f.said {
+		if f.between && f.said[kind] {
 			body = "\n" + body
 		}
 		f.between = false
@@ -96,12 +101,8 @@ func (p *Parser) say(kind Kind, text string, end int) {
 	if text == "" {
 		return
 	}
-	p.flow.said = p.flow.said || kind == Content
-	if n := len(p.events); n > 0 && p.events[n-1].Kind == kind {
-		p.events[n-1].Text += text
-	} else {
-		p.events = append(p.events, Event{Kind: kind, Text: text})
-	}
+	p.flow.said[kind] = true
+	p.events = append(p.events, Event{Kind: kind, Text: text})
 	if n := len(p.items); n == 0 || p.items[n-1].Kind != kind {
 		p.items = append(p.items, item{Item: Item{Kind: kind}})
 	}

@@ -15,7 +15,7 @@ const (
 	hermesClose = "</tool_call>"
 )
 
-var hermesKeys = keys{name: "name", args: "arguments"}
+var hermesKeys = keys{name: []string{"name"}, args: []string{"arguments"}}
 
 func hermes() *Family {
 	return &Family{
@@ -38,15 +38,11 @@ func hermesCall(p *Parser) state {
 	case breaks:
 		return lost("")
 	}
-	if p.final {
-		return p.unended()
-	}
-	return nil
+	return p.more()
 }
 
 func hermesEnd(p *Parser) state {
-	p.swallow(p.blanks())
-	tag, undecided := p.closing()
+	tag, undecided := p.expect(p.family.closes)
 	switch {
 	case undecided:
 		return nil

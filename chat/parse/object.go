@@ -12,9 +12,8 @@ import (
 
 // keys names the members of a call that is written as one JSON object.
 type keys struct {
-	name, args string
-	id         string   // "" when there is none
-	ignored    []string // members that say nothing, such as "type"
+	name, args, id []string
+	ignored        []string // members that say nothing, such as "type"
 }
 
 // object follows one JSON object. Its members are known as soon as they end, and args as soon as they begin.
@@ -23,6 +22,7 @@ type object struct {
 	depth           int // open braces and brackets
 	quoted, escaped bool
 	done            bool // the object has ended
+	start           int  // where it begins, behind whitespace
 
 	value bool   // behind the colon of a member
 	from  int    // where the key or value being read begins
@@ -67,8 +67,8 @@ func (o *object) next(c byte, k *keys) verdict {
 	case c == '{' || c == '[':
 		o.depth++
 		if o.depth == 1 {
-			o.from = at + 1
-		} else if o.depth == 2 && k != nil && o.key == k.args && o.value && c == '{' && o.argsFrom == 0 {
+			o.start, o.from = at, at+1
+		} else if o.depth == 2 && k != nil && o.value && slices.Contains(k.args, o.key) && c == '{' && o.argsFrom == 0 {
 			o.argsFrom = at
 		}
 	case c == '}' || c == ']':
@@ -91,12 +91,12 @@ func (o *object) next(c byte, k *keys) verdict {
 // endMember keeps what the member that ends at an offset says.
 func (o *object) endMember(at int, k *keys) {
 	if k != nil && o.value {
-		switch o.key {
-		case k.name:
+		switch {
+		case slices.Contains(k.name, o.key):
 			o.name = unquoted(o.text[o.from:at])
-		case k.args:
+		case slices.Contains(k.args, o.key):
 			o.argsTo = at
-		case k.id:
+		case slices.Contains(k.id, o.key) && (o.name == "" || o.argsFrom == 0): // otherwise the call has been announced
 			o.id = unquoted(o.text[o.from:at])
 		}
 	}
@@ -123,9 +123,9 @@ func (p *Parser) json(k *keys) verdict {
 	}
 	p.swallow(n)
 	switch {
-	case v == notACall:
+	case v == notACall || o.depth == 0 && !o.done:
 	case k == nil:
-		p.argue(string(o.text[len(p.call.args):]))
+		p.argue(string(o.text[o.start+len(p.call.args):]))
 	case o.name != "" && o.argsFrom > 0:
 		if p.call.index < 0 {
 			p.named(o.name, o.id)
@@ -152,6 +152,7 @@ func (p *Parser) finishJSON(k *keys) {
 		p.named(name, id)
 		p.argue(arguments.String())
 	}
+	p.call.id = id
 	p.finish()
 }
 
@@ -164,11 +165,11 @@ func (k *keys) read(text []byte) (name, id string, arguments chat.Value, err err
 	arguments = chat.Object()
 	for _, m := range v.Members() {
 		switch {
-		case m.Name == k.name:
+		case slices.Contains(k.name, m.Name):
 			name = m.Value.Text()
-		case m.Name == k.args:
+		case slices.Contains(k.args, m.Name):
 			arguments = m.Value
-		case m.Name == k.id:
+		case slices.Contains(k.id, m.Name):
 			id = m.Value.Text()
 		case !slices.Contains(k.ignored, m.Name):
 			return "", "", v, fmt.Errorf("unexpected key %.60q", m.Name)

@@ -15,7 +15,8 @@ type Parser struct {
 	family *Family
 	tools  []chat.ToolSpec
 	state  state
-	rest   string // not yet decided
+	piece  string // what was not decided at the last Write, and what that brought
+	rest   string // the end of piece: not yet decided
 	at     int    // offset of rest in the turn's text
 	final  bool   // no more text will come
 	marks  []mark // one for each Write
@@ -44,7 +45,8 @@ type item struct {
 // Write takes the next piece of text and the number of tokens it was decoded from, and returns what that decides. A token
 // that gives no text yet may come with an empty piece, or be counted with the next.
 func (p *Parser) Write(text string, tokens int) []Event {
-	p.rest += text
+	p.piece = p.rest + text
+	p.rest = p.piece
 	last := mark{}
 	if n := len(p.marks); n > 0 {
 		last = p.marks[n-1]

@@ -12,9 +12,35 @@ import (
 
 // fragments are what replies of each family are made of, besides those that all share.
 var fragments = map[string][]string{
-	"plain": {"<tool_call>", "[TOOL_CALLS]"},
+	"plain": {"<tool_call>", "[TOOL_CALLS]", "<tools>"},
 	"hermes": {"<tool_call>", "</tool_call>", `{"name": "f", "arguments": {"x": [1, {"y": "}"}]}}`, `{"name": "g"}`, `"</tool_call>"`,
 		"<tool_call>\n{\"name\": \"h\", \"arguments\": {}}\n</tool_call>", `{"arguments": {}, "name": "f"}`, `, "arguments": `},
+	"qwen3-coder": {"<tool_call>", "</tool_call>", "<function=", "<function=f>\n", "</function>", "<parameter=", "<parameter=x>\n1\n</parameter>\n", "<parameter=s>", "</parameter>", ">",
+		"<tool_call>\n<function=g>\n</function>\n</tool_call>"},
+	"seed-oss":       {"<seed:tool_call>", "</seed:tool_call>", "<function=", "<function=f>\n", "</function>", "<parameter=x>1</parameter>\n", "<parameter=s>", "</parameter>", "<seed:think>", "</seed:think>"},
+	"llama3-json":    {"<|python_tag|>", `{"name": "f", "parameters": {"x": 1}}`, `{"type": "function", "name": "g", "parameters": {}}`, ";", `{"name": "`, `", "parameters": {`, `{"a": 1}`},
+	"llama-pythonic": {"<|python_start|>", "<|python_end|>", "[f(", "f(x=1)", "g()", "s='a'", `s="b\n"`, "=", "[f(x=1), g(l=[1, {'a': None}])]", "True", "(1, 2)"},
+	"lfm2":           {"<|tool_call_start|>", "<|tool_call_end|>", "[f(", "f(x=1)", "g()", "s='a'", "=", "<|tool_call_start|>[f(x=1), g()]<|tool_call_end|>"},
+	"olmo3":          {"<function_calls>", "</function_calls>", "f(x=1)\n", "g()", "s='a'", "=", "<function_calls>f(x=1)\ng()</function_calls>"},
+	"mistral": {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "f", "abcdefghi", `{"x": 1}`, `[{"name": "f", "arguments": {"x": 1}, "id": "123456789"}]`, "[TOOL_CALLS]f[ARGS]{}", "[THINK]", "[/THINK]",
+		`{"name": "f", "arguments": {}}`},
+	"deepseek": {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "f<｜tool▁sep｜>", "function<｜tool▁sep｜>f\n```json\n", "<｜tool▁sep｜>", `{"x": 1}`, "\n```", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>",
+		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>"},
+	"deepseek-dsml": {"<｜DSML｜function_calls>\n", "<｜DSML｜tool_calls>\n", `<｜DSML｜invoke name="f">` + "\n", `<｜DSML｜invoke name="`, `">`, `<｜DSML｜parameter name="x" string="false">1</｜DSML｜parameter>` + "\n",
+		`<｜DSML｜parameter name="s" string="true">`, "</｜DSML｜parameter>", "</｜DSML｜invoke>\n", "</｜DSML｜function_calls>", "</｜DSML｜tool_calls>"},
+	"minimax": {"<minimax:tool_call>\n", `<invoke name="f">` + "\n", `<invoke name="`, `">`, `<parameter name="x">1</parameter>` + "\n", `<parameter name="s">`, "</parameter>", "</invoke>\n", "</minimax:tool_call>"},
+	"glm": {"<tool_call>", "</tool_call>", "<tool_call>f\n", "f", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n",
+		"<tool_call>g<arg_key>s</arg_key><arg_value>a</arg_value></tool_call>"},
+	"kimi-k2": {"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "functions.f:0", "<|tool_call_argument_begin|>", `{"x": 1}`, "<|tool_call_end|>", "<|tool_calls_section_end|>",
+		"<|tool_call_begin|>functions.f:1<|tool_call_argument_begin|>{}<|tool_call_end|>"},
+	"harmony": {"<|channel|>", "analysis", "final", "commentary to=functions.f", "<|message|>", " <|constrain|>json", `{"x": 1}`, "<|call|>", "<|end|>", "<|return|>", "<|start|>assistant", " to=functions.g",
+		"<|channel|>analysis<|message|>hm<|end|>", "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}"},
+	"gemma4":    {"<|tool_call>", "<tool_call|>", "call:f{", "}", `s:<|"|>a<|"|>`, "x:1", "l:[1,2]", "o:{k:null}", "<|channel>thought\n", "<channel|>", "<|tool_call>call:f{x:1}<tool_call|>"},
+	"granite":   {"<|tool_call|>", "<tool_call>", "</tool_call>", `[{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]`, `{"name": "f", "arguments": {}}`, `[{"name": "f"`},
+	"phi4-mini": {"<|tool_call|>", "<|/tool_call|>", `[{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]`, `{"name": "f", "arguments": {}}`, `[{"name": "f"`},
+	"nemotron":  {"<TOOLCALL>", "</TOOLCALL>", `[{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]`, `{"name": "f", "arguments": {}}`, `[{"name": "f"`},
+	"command": {"<|START_ACTION|>", "<|END_ACTION|>", `[{"tool_call_id": "0", "tool_name": "f", "parameters": {"x": 1}}]`, `{"tool_name": "f"}`, "<|START_RESPONSE|>", "<|END_RESPONSE|>",
+		"<|START_THINKING|>", "<|END_THINKING|>"},
 }
 
 var shared = []string{"<think>", "</think>", "\n", "\n\n", " ", "a", "é", "<", "</", "<t", "<|", "{", "}", "[", "]", "(", ")", ",", ":", `"`, `\`, `\"`, "'", "1", "true"}

@@ -1,0 +1,153 @@
+// Calls as <invoke> elements:
+//
+//	DeepSeek-V3.2, V4:  <｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="x" string="false">1</｜DSML｜parameter>\n
+//	                    </｜DSML｜invoke>\n</｜DSML｜function_calls>; V4 calls the outer element tool_calls
+//	MiniMax-M2:         <minimax:tool_call>\n<invoke name="f">\n<parameter name="x">1</parameter>\n</invoke>\n</minimax:tool_call>
+//
+// DSML says which values are text; MiniMax leaves the types to the tool's schema.
+
+package parse
+
+import (
+	"strings"
+
+	"molt/chat"
+)
+
+// invoke holds the tags of one dialect.
+type invoke struct {
+	open, end, parameter, parameterEnd string
+	next, first                        tags
+	sections                           []string // what announces calls
+}
+
+func deepseekDSML() *Family {
+	const dsml = "｜DSML｜"
+	return invokes("deepseek-dsml", "<"+dsml, "</"+dsml, "<"+dsml+"function_calls>", "<"+dsml+"tool_calls>")
+}
+
+func minimax() *Family { return invokes("minimax", "<", "</", "<minimax:tool_call>") }
+
+func invokes(name, open, end string, sections ...string) *Family {
+	d := invoke{open: open + `invoke name="`, end: end + "invoke>", parameter: open + `parameter name="`, parameterEnd: end + "parameter>", sections: sections}
+	d.next, d.first = newTags(d.parameter, d.end), newTags(d.open)
+	f := &Family{
+		Name:   name,
+		Form:   sections[0] + d.open + `NAME">` + d.parameter + `KEY">VALUE` + d.parameterEnd + d.end,
+		think:  think,
+		opens:  newTags(append([]string{d.open}, sections...)...),
+		closes: newTags(d.end),
+		call:   d.start,
+	}
+	var ends []string
+	for _, s := range sections {
+		ends = append(ends, "</"+s[1:])
+	}
+	f.drops = newTags(ends...)
+	return f
+}
+
+func (d invoke) start(p *Parser) state {
+	if string(p.call.raw) == d.open {
+		return d.name
+	}
+	tag, undecided := p.expect(d.first)
+	switch {
+	case undecided:
+		return nil
+	case tag == "":
+		p.fail("no call follows")
+		return content
+	}
+	return d.name
+}
+
+var quoteEnd, tagEnd = newTags(`"`, "\n"), newTags(">", "\n")
+
+func (d invoke) name(p *Parser) state {
+	name, tag, found := p.field(quoteEnd)
+	switch {
+	case !found:
+		return p.more()
+	case tag == "\n" || !isName(name):
+		return lost("the name of the tool is not closed")
+	}
+	p.named(name, "")
+	return d.nameEnd
+}
+
+func (d invoke) nameEnd(p *Parser) state {
+	rest, _, found := p.field(tagEnd)
+	switch {
+	case !found:
+		return p.more()
+	case strings.TrimSpace(rest) != "":
+		return lost("more than a name in the tag of a call")
+	}
+	return d.body
+}
+
+func (d invoke) body(p *Parser) state {
+	tag, undecided := p.expect(d.next)
+	switch {
+	case undecided:
+		return nil
+	case tag == "" && p.rest == "":
+		return p.unended()
+	case tag == "":
+		return lost("text between parameters")
+	case tag == d.end:
+		p.endMembers()
+		p.finish()
+		return content
+	}
+	return d.key
+}
+
+func (d invoke) key(p *Parser) state {
+	key, tag, found := p.field(quoteEnd)
+	switch {
+	case !found:
+		return p.more()
+	case tag == "\n":
+		return lost("the name of a parameter is not closed")
+	}
+	p.call.key = key
+	return d.attributes
+}
+
+func (d invoke) attributes(p *Parser) state {
+	text, tag, found := p.field(tagEnd)
+	switch {
+	case !found:
+		return p.more()
+	case tag == "\n":
+		return lost("the tag of a parameter is not closed")
+	}
+	p.call.attribute = strings.TrimSpace(text)
+	return d.value
+}
+
+func (d invoke) value(p *Parser) state {
+	text, _, found := p.field(newTags(d.parameterEnd))
+	if !found {
+		return p.more()
+	}
+	value := chat.String(text)
+	switch p.call.attribute {
+	case `string="true"`:
+	case `string="false"`:
+		var err error
+		if value, err = chat.ParseValue([]byte(text)); err != nil {
+			return lost("the parameter " + p.call.key + " is no JSON")
+		}
+	case "":
+		value = p.typed(p.call.key, text)
+	default:
+		return lost("unknown attributes of the parameter " + p.call.key)
+	}
+	if !p.member(p.call.key, value) {
+		return lost("the parameter " + p.call.key + " is given twice")
+	}
+	return d.body
+}
