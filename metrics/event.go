@@ -1,6 +1,6 @@
 // The envelope of every event, and the list of the kinds there are. One event is one line of events.jsonl:
 //
-//	{"seq":12,"time":"2026-11-30T18:25:03.120Z","attempt":1,"kind":"step_done","data":{"step":3, …}}
+//	{"seq":12,"time":"2026-11-30T18:25:03.120Z","attempt":1,"kind":"step_done","data":{"step":3, …},"crc":"9a3f00c1"}
 
 package metrics
 
@@ -80,6 +80,7 @@ type line struct {
 	Attempt int            `json:"attempt"`
 	Kind    string         `json:"kind"`
 	Data    jsontext.Value `json:"data"`
+	CRC     string         `json:"crc,omitzero"` // of all before it; see seal.go
 }
 
 // encode gives the record as one line, with the newline.
@@ -88,16 +89,16 @@ func (r Record) encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", r.Event.Kind(), err)
 	}
-	text, err := json.Marshal(line{r.Seq, r.Time, r.Attempt, r.Event.Kind(), data}, options)
+	text, err := json.Marshal(line{Seq: r.Seq, Time: r.Time, Attempt: r.Attempt, Kind: r.Event.Kind(), Data: data}, options)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", r.Event.Kind(), err)
 	}
-	return append(text, '\n'), nil
+	return append(seal(text), '\n'), nil
 }
 
 func decode(text []byte) (Record, error) {
 	var l line
-	if err := json.Unmarshal(text, &l, options); err != nil {
+	if err := json.Unmarshal(text, &l, options, json.RejectUnknownMembers(true)); err != nil {
 		return Record{}, err
 	}
 	r := Record{Seq: l.Seq, Time: l.Time, Attempt: l.Attempt}

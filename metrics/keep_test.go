@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,4 +243,43 @@ func FuzzReadRollout(f *testing.F) {
 		Transcript(r, 100)
 		Comparison([]*RolloutKept{r}, 100)
 	})
+}
+
+// TestDamagedRolloutsAreLocated: a letter for another is no error of JSON, and is found all the same, with its line.
+func TestDamagedRolloutsAreLocated(t *testing.T) {
+	dir := t.TempDir()
+	events, path := filepath.Join(dir, "events.jsonl"), filepath.Join(dir, "rollouts.jsonl")
+	l := createLog(t, events)
+	k, err := OpenKeeper(path, l, DefaultConfig(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []Candidate
+	for i := range 3 {
+		c := Candidate{Sample: i, Graded: true, Reward: float64(i)}
+		c.Fill = func() *RolloutKept { r := small(c, 5); r.Prompt = fmt.Sprint("prompt-", i); return r }
+		all = append(all, c)
+	}
+	k.Keep(1, Train, 1, all)
+	closeOrFail(t, k)
+	closeOrFail(t, l)
+	records := readOrFail(t, events)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	for i := range 3 {
+		damaged := slices.Clone(lines)
+		damaged[i] = strings.Replace(damaged[i], "prompt-", "prompt_", 1)
+		mustWrite(t, path, []byte(strings.Join(damaged, "")))
+		rollouts, err := ReadRollouts(path, records)
+		if want := fmt.Sprintf("line %d, step 1 group 0", i+1); len(rollouts) != 2 || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "checksum") {
+			t.Errorf("%d rollouts, %v; want %s", len(rollouts), err, want)
+		}
+	}
+	mustWrite(t, path, text[:len(lines[0])+10])
+	if rollouts, err := ReadRollouts(path, records); len(rollouts) != 1 || err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "not there as its event says") {
+		t.Errorf("cut: %d rollouts, %v", len(rollouts), err)
+	}
 }

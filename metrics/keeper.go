@@ -51,6 +51,7 @@ type KeptRef struct {
 	Why    []string `json:"why"`
 	Offset int64    `json:"offset"` // bytes
 	Bytes  int64    `json:"bytes"`
+	CRC    string   `json:"crc,omitzero"` // of the line, with its newline; "" where an older program wrote it
 }
 
 func (RolloutsKept) Kind() string { return "rollouts_kept" } // implements Event
@@ -174,7 +175,7 @@ func (k *Keeper) store(event *RolloutsKept, c Candidate, why []string, text []by
 		k.alarm(fmt.Errorf("metrics: write kept rollouts: %w", err))
 		return
 	}
-	event.Kept = append(event.Kept, KeptRef{c.Group, c.Sample, why, k.size, int64(len(text))})
+	event.Kept = append(event.Kept, KeptRef{c.Group, c.Sample, why, k.size, int64(len(text)), checksum(text)})
 	k.size += int64(len(text))
 	k.spent += int64(len(text))
 }
@@ -214,7 +215,7 @@ func ReadRollouts(path string, records []Record) ([]*RolloutKept, error) {
 		for _, ref := range e.Kept {
 			r, err := readRollout(f, e, ref)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("metrics: read %s: step %d group %d sample %d: %w", path, e.Step, ref.Group, ref.Sample, err))
+				errs = append(errs, fmt.Errorf("metrics: read %s: line %d, step %d group %d sample %d: %w", path, lineAt(f, ref.Offset), e.Step, ref.Group, ref.Sample, err))
 				continue
 			}
 			rollouts = append(rollouts, r)
@@ -238,6 +239,9 @@ func readRollout(f io.ReaderAt, e RolloutsKept, ref KeptRef) (*RolloutKept, erro
 	if int64(len(text)) != ref.Bytes || !bytes.HasSuffix(text, []byte("\n")) {
 		return nil, errors.New("the line is not there as its event says")
 	}
+	if is := checksum(text); ref.CRC != "" && is != ref.CRC {
+		return nil, fmt.Errorf("its checksum is %s where its event says %s: something changed it after it was written", is, ref.CRC)
+	}
 	r := new(RolloutKept)
 	if err := json.Unmarshal(text, r, options); err != nil {
 		return nil, err
@@ -246,4 +250,18 @@ func readRollout(f io.ReaderAt, e RolloutsKept, ref KeptRef) (*RolloutKept, erro
 		return nil, fmt.Errorf("the line is %v of %s", r.Ref(), r.Split)
 	}
 	return r, r.Validate()
+}
+
+// lineAt is the number, from 1, of the line that begins at offset.
+func lineAt(f io.ReaderAt, offset int64) int {
+	n := 1
+	buffer := make([]byte, 1<<16)
+	for from := int64(0); from < offset; {
+		k, err := f.ReadAt(buffer[:min(int64(len(buffer)), offset-from)], from)
+		n, from = n+bytes.Count(buffer[:k], []byte("\n")), from+int64(k)
+		if err != nil {
+			break
+		}
+	}
+	return n
 }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,15 +120,87 @@ func TestReadNamesTheBadLine(t *testing.T) {
 	good := `{"seq":1,"time":"2026-11-30T18:25:03Z","attempt":1,"kind":"note","data":{"text":"x"}}` + "\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"not JSON": {good + "garbage\n" + strings.Replace(good, `"seq":1`, `"seq":2`, 1), "line 2 is not an event"},
-		"repeat":   {good + good, "line 2: seq 1 after 1"},
+		"repeat":   {good + good, "line 2 is out of order: seq 1 after 1"},
 		"empty":    {"\n", "line 1 is not an event"},
-		"too long": {strings.Repeat("x", maxEvent+2) + "\n", "line 1: longer than"},
+		"too long": {strings.Repeat("x", maxEvent+2) + "\n", "line 1 is longer than"},
 	} {
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		mustWrite(t, path, []byte(c.text))
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestEveryFlippedBitIsFound, in the line where it is; what is whole is read all the same.
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	l := createLog(t, path)
+	for _, text := range []string{"a", "b", "c"} {
+		l.Emit(Note{text})
+	}
+	closeOrFail(t, l)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range text {
+		for _, bit := range []int{at % 8, (at + 3) % 8} {
+			damaged := bytes.Clone(text)
+			damaged[at] ^= 1 << bit
+			if text[at] == '\n' || damaged[at] == '\n' {
+				continue // two lines became one, or one two
+			}
+			mustWrite(t, path, damaged)
+			want := fmt.Sprintf("line %d is", 1+bytes.Count(text[:at], []byte("\n")))
+			if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
+				t.Fatalf("bit %d of byte %d: %v; want %s", bit, at, err, want)
+			}
+			records, damage := Salvage(path)
+			if len(records) != 2 || damage == nil || !strings.Contains(damage.Error(), want) {
+				t.Fatalf("bit %d of byte %d: %d records, %v; want %s", bit, at, len(records), damage, want)
+			}
+		}
+	}
+}
+
+func TestSalvage(t *testing.T) {
+	event := func(seq int64) string {
+		line, err := Record{Seq: seq, Attempt: 1, Event: Note{"x"}}.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	plain := `{"seq":3,"time":"2026-11-30T18:25:03Z","attempt":1,"kind":"note","data":{"text":"x"}}` + "\n"
+	for name, c := range map[string]struct {
+		text   string
+		events int
+		want   string // "" for no damage
+	}{
+		"whole":             {event(1) + event(2), 2, ""},
+		"torn at the end":   {event(1) + event(2)[:30], 1, ""},
+		"nothing":           {"", 0, ""},
+		"without checksums": {strings.Replace(plain, "3", "1", 1) + plain, 2, "event 2 is missing before line 2"},
+		"garbage":           {event(1) + "garbage\n" + event(2), 2, "line 2 is not an event"},
+		"zeros":             {event(1) + strings.Repeat("\x00", 99) + "\n" + event(2), 2, "line 2 is not an event"},
+		"too long":          {event(1) + strings.Repeat("x", maxEvent+1) + "\n" + event(2), 2, "line 2 is longer than"},
+		"a line is gone":    {event(1) + event(3), 2, "event 2 is missing before line 2"},
+		"lines are gone":    {event(1) + event(2) + event(9), 3, "events 3 to 8 are missing before line 3"},
+		"the first is gone": {event(2), 1, "event 1 is missing before line 1"},
+		"twice":             {event(1) + event(1) + event(2), 2, "line 2 is out of order: seq 1 after 1"},
+		"checksum cut off":  {event(1) + event(2) + plain, 2, "line 3 is damaged: it has no checksum"},
+		"much":              {strings.Repeat("x\n", 20), 0, "and 12 more"},
+	} {
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		mustWrite(t, path, []byte(c.text))
+		records, damage := Salvage(path)
+		if len(records) != c.events || records == nil || (damage == nil) != (c.want == "") || damage != nil && !strings.Contains(damage.Error(), c.want) {
+			t.Errorf("%s: %d events, %v; want %d, %q", name, len(records), damage, c.events, c.want)
+		}
+	}
+	if records, damage := Salvage(filepath.Join(t.TempDir(), "none")); records != nil || !errors.Is(damage, os.ErrNotExist) {
+		t.Errorf("no file: %v, %v", records, damage)
 	}
 }
 
