@@ -40,7 +40,7 @@ func (t *Trainer) estimated(b *batch, res *Result) algo.Batch {
 		if t.klInReward() {
 			in.KL = append(in.KL, s.PerToken(s.kl(t.cfg.KL.Estimator, res)))
 		}
-		if t.models.Critic != nil {
+		if t.criticises() {
 			in.Value = append(in.Value, s.PerToken(s.ValueOld))
 			in.Return = append(in.Return, make([]float32, len(s.Segment.Tokens)))
 		}

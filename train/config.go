@@ -15,7 +15,8 @@ type Config struct {
 	Exact       bool                     // the generator's log-probs are the learner's, bit for bit; checked on every batch
 }
 
-// CriticConfig is how a batch becomes optimizer steps of the critic, which has an optimizer of its own.
+// CriticConfig is how a batch becomes optimizer steps of the critic, which has an optimizer of its own. Where it shares the
+// policy's trunk it takes the policy's epochs instead, except while it learns alone; the norm is that of its head.
 type CriticConfig struct {
 	MaxEpochs int                      // times the critic is trained on each batch; at least 1
 	MaxNorm   float64                  // largest global gradient norm; 0 does not clip

@@ -57,15 +57,15 @@ func (t *Trainer) scoreReference(ctx context.Context, b *batch) error {
 
 // scoreValues fills ValueOld where there is a critic.
 func (t *Trainer) scoreValues(ctx context.Context, b *batch) error {
-	if t.models.Critic == nil {
+	if !t.criticises() {
 		return nil
 	}
-	return t.pass(ctx, t.models.Critic, b.samples, engine.Want{Value: true}, func(s *Sample) *[]float32 { return &s.ValueOld })
+	return t.pass(ctx, t.critic(), b.samples, engine.Want{Value: true}, func(s *Sample) *[]float32 { return &s.ValueOld })
 }
 
 // pass runs the samples through a learner without keeping the graph, and fills a lane with the values if they are wanted,
 // with the log-probs otherwise.
-func (t *Trainer) pass(ctx context.Context, l engine.Learner, samples []*Sample, want engine.Want, lane func(*Sample) *[]float32) error {
+func (t *Trainer) pass(ctx context.Context, l engine.Scorer, samples []*Sample, want engine.Want, lane func(*Sample) *[]float32) error {
 	for _, m := range pack(samples, t.cfg.MicroTokens) {
 		pass, err := l.Forward(ctx, m.batch, want)
 		if err != nil {

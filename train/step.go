@@ -22,7 +22,7 @@ type Trainer struct {
 type Models struct {
 	Policy    engine.Learner
 	Reference engine.Learner // frozen: the policy is held near it, or taught by it; nil where nothing measures that distance
-	Critic    engine.Learner // has a value head; nil without an estimator that reads values
+	Critic    engine.Learner // has a value head; nil without an estimator that reads values, or where the policy has the head
 }
 
 // State is what a trainer carries from batch to batch; a checkpoint holds it.
@@ -99,7 +99,7 @@ func (t *Trainer) update(ctx context.Context, mini miniBatch, res *Result) error
 		return nil
 	}
 	denominator := t.cfg.Loss.Denominator(mini.size)
-	want := engine.Want{Grad: true, Entropy: t.cfg.EntropyCoef != 0}
+	want := engine.Want{Grad: true, Entropy: t.cfg.EntropyCoef != 0, Value: t.shared()}
 	for _, m := range pack(trained, t.cfg.MicroTokens) {
 		pass, err := t.models.Policy.Forward(ctx, m.batch, want)
 		if err != nil {
@@ -110,21 +110,22 @@ func (t *Trainer) update(ctx context.Context, mini miniBatch, res *Result) error
 			pass.Release()
 			return err
 		}
-		dLogp, dEntropy := t.loss(&in, denominator, res)
+		dLogp, dEntropy, dValue := t.loss(&in, denominator, res)
 		m.record(in, dLogp, t.cfg.Loss, denominator)
 		res.Tokens += len(m.batch.Tokens)
-		if err := pass.Backward(ctx, dLogp, dEntropy, nil); err != nil {
+		if err := pass.Backward(ctx, dLogp, dEntropy, dValue); err != nil {
 			return fmt.Errorf("train: backward: %w", err)
 		}
 	}
 	return t.apply(ctx, res)
 }
 
-// loss returns the derivative of everything that is minimised by each action token's log-prob, and by its entropy where
-// a bonus is wanted. w is a token's weight by mismatch and age, a its part in the loss, D the denominator:
+// loss returns the derivative of everything that is minimised by each action token's log-prob, by its entropy where a bonus
+// is wanted, and by its value where the critic shares the policy's trunk. w is a token's weight by mismatch and age, a its
+// part in the loss, D the denominator:
 //
-//	L = 1/D · Σ a·(w·ℓ + KL coefficient · KL(new‖ref) − entropy coefficient · entropy)
-func (t *Trainer) loss(in *algo.Tokens, denominator float64, res *Result) (dLogp, dEntropy []float32) {
+//	L = 1/D · Σ a·(w·ℓ + KL coefficient · KL(new‖ref) − entropy coefficient · entropy + value coefficient · ½·(V − R)², clipped)
+func (t *Trainer) loss(in *algo.Tokens, denominator float64, res *Result) (dLogp, dEntropy, dValue []float32) {
 	n := len(in.LogpNew)
 	in.Weight, in.Share, dLogp = make([]float32, n), make([]float32, n), make([]float32, n)
 	res.Mismatch.Add(algo.Correct(in.Weight, *in, t.cfg.Correction))
@@ -135,30 +136,33 @@ func (t *Trainer) loss(in *algo.Tokens, denominator float64, res *Result) (dLogp
 	if t.klInLoss() {
 		res.Reference.Add(algo.KLLoss(dLogp, *in, t.cfg.KL.Estimator, t.state.KL, denominator))
 	}
-	if in.Entropy == nil {
-		return dLogp, nil
+	if in.Entropy != nil {
+		dEntropy = make([]float32, n)
+		res.entropySum += algo.EntropyLoss(dEntropy, *in, t.cfg.EntropyCoef, denominator)
 	}
-	dEntropy = make([]float32, n)
-	res.entropySum += algo.EntropyLoss(dEntropy, *in, t.cfg.EntropyCoef, denominator)
-	return dLogp, dEntropy
+	if in.Value != nil {
+		dValue = t.valueLoss(*in, denominator, res)
+	}
+	return dLogp, dEntropy, dValue
 }
 
 // apply takes the optimizer step for the accumulated gradients.
 func (t *Trainer) apply(ctx context.Context, res *Result) error {
 	lr := t.cfg.LR(t.state.Steps)
-	step, err := t.models.Policy.Step(ctx, engine.StepOptions{LR: lr, Clip: t.cfg.MaxNorm})
+	step, err := t.models.Policy.Step(ctx, engine.StepOptions{LR: lr, Clip: t.cfg.MaxNorm, Head: t.headStep()})
 	if err != nil {
 		return fmt.Errorf("train: optimizer step: %w", err)
 	}
 	t.state.Steps++
 	t.state.Version = step.Version
+	t.headStepped(step, res)
 	res.Steps.add(step, lr)
 	return nil
 }
 
 // withGradient leaves out the samples whose every advantage is 0, where nothing else asks for a gradient.
 func (t *Trainer) withGradient(samples []*Sample) []*Sample {
-	if t.cfg.EntropyCoef != 0 || t.klInLoss() {
+	if t.cfg.EntropyCoef != 0 || t.klInLoss() || t.shared() {
 		return samples
 	}
 	var kept []*Sample
