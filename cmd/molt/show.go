@@ -41,7 +41,7 @@ func (c *showCmd) Run(a *app) error {
 	}
 	if l.Damage != nil {
 		lost := flatten(l.Damage)
-		fmt.Fprintf(a.stderr, "note: %d kept rollouts cannot be read; the first: %s\n", len(lost), legible(lost[0].Error()))
+		fmt.Fprintf(a.stderr, "note: some of the run cannot be read (%d problems); the first: %s\n", len(lost), legible(lost[0].Error()))
 	}
 	switch {
 	case c.Rollouts:

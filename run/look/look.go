@@ -24,7 +24,7 @@ type Run struct {
 	Path     string // of the run
 	Records  []metrics.Record
 	Rollouts []*metrics.RolloutKept // by step, those of training first
-	Damage   error                  // kept rollouts that cannot be read; nil when all can
+	Damage   error                  // events and kept rollouts that cannot be read; nil when all can
 }
 
 // At reads a run folder, or the reinforcement learning of a quickstart folder.
@@ -34,11 +34,13 @@ func At(path string) (*Run, error) {
 		return nil, err
 	}
 	l := &Run{Path: at}
-	if l.Records, err = metrics.Read(filepath.Join(at, folder.EventsFile)); err != nil {
-		return nil, &problem.Problem{Code: problem.RunFolder, Where: filepath.Join(at, folder.EventsFile), What: err.Error(), Fix: "look at another run", Err: err}
+	if l.Records, l.Damage = metrics.Salvage(filepath.Join(at, folder.EventsFile)); len(l.Records) == 0 && l.Damage != nil {
+		return nil, &problem.Problem{Code: problem.RunFolder, Where: filepath.Join(at, folder.EventsFile), What: l.Damage.Error(), Fix: "look at another run", Err: l.Damage}
 	}
 	if _, kept := metrics.Last[metrics.RolloutsKept](l.Records); kept {
-		l.Rollouts, l.Damage = metrics.ReadRollouts(filepath.Join(at, folder.RolloutsFile), l.Records)
+		var damage error
+		l.Rollouts, damage = metrics.ReadRollouts(filepath.Join(at, folder.RolloutsFile), l.Records)
+		l.Damage = errors.Join(l.Damage, damage)
 	}
 	slices.SortStableFunc(l.Rollouts, func(a, b *metrics.RolloutKept) int {
 		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(b.Split, a.Split), slices.Compare(numbersOf(a), numbersOf(b)))

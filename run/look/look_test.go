@@ -141,3 +141,35 @@ func TestAmbiguousNames(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDamagedEventsAreLeftOut: what is whole is shown, and the damage is named with its line.
+func TestDamagedEventsAreLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	if err := demo.Write(dir, demo.Options{Seed: 3, SFTSteps: 4, Steps: 4}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := At(dir)
+	if err != nil || whole.Damage != nil {
+		t.Fatal(err, whole.Damage)
+	}
+	file := filepath.Join(dir, folder.EventsFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	lines[2] = strings.Replace(lines[2], `"seq":3`, `"seq":4`, 1)
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := At(dir)
+	if err != nil || l.Damage == nil || !strings.Contains(l.Damage.Error(), "line 3 is damaged") || len(l.Records) != len(whole.Records)-1 {
+		t.Fatalf("%d of %d events, damage %v, %v", len(l.Records), len(whole.Records), l.Damage, err)
+	}
+	if err := os.WriteFile(file, []byte("garbage\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := At(dir); err == nil || !strings.Contains(err.Error(), "line 1 is not an event") {
+		t.Errorf("of garbage: %v", err)
+	}
+}
