@@ -37,8 +37,9 @@ type Adapter struct {
 	Tensors []Tensor
 }
 
-// Projections are the parts of a layer that an adapter may change, as PEFT's target_modules name them.
-var Projections = []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
+// Projections are the parts of a layer that an adapter may change, as PEFT's target_modules name them. The last two are
+// those of models that store queries, keys and values, or gate and up, as one matrix.
+var Projections = []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj", "qkv_proj", "gate_up_proj"}
 
 // AllLinear is PEFT's word for all of them.
 const AllLinear = "all-linear"
