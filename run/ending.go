@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"molt/internal/atomicfile"
+	"molt/internal/spell"
 	"molt/metrics"
 	"molt/run/folder"
 	"molt/run/machine"
@@ -111,5 +112,5 @@ func reportOr(path, lost string) string {
 	if lost != "" {
 		return "none: " + lost
 	}
-	return path
+	return spell.Quoted(path)
 }

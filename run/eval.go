@@ -11,6 +11,7 @@ import (
 	"molt/agent"
 	"molt/engine/local"
 	"molt/gateway"
+	"molt/internal/spell"
 	"molt/metrics"
 	"molt/prompts"
 	"molt/rollout"
@@ -61,7 +62,7 @@ func Eval(ctx context.Context, cfg *recipe.Config, view View) (*EvalResult, erro
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(view.talk(), "evaluating %s on %d prompts\n", m.Path, len(tasks))
+	fmt.Fprintf(view.talk(), "evaluating %s on %d prompts\n", spell.Quoted(m.Path), len(tasks))
 	e, clock, err := evaluate(ctx, cfg, m, tasks)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 type Plan struct {
 	Command       string   `json:"command"`
 	Model         string   `json:"model"`
+	Made          string   `json:"-"` // how, where it is not there yet
 	Parameters    int64    `json:"parameters"`
 	Prompts       int      `json:"prompts,omitzero"`
 	HeldOut       int      `json:"held_out,omitzero"`
@@ -44,7 +45,7 @@ func (p *Plan) String() string {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-14s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("model", "%s, %d parameters", p.Model, p.Parameters)
+	line("model", "%s, %d parameters", spell.Quoted(p.Model)+p.Made, p.Parameters)
 	if p.Prompts > 0 {
 		line("prompts", "%d to train on, %d held out", p.Prompts, p.HeldOut)
 	}
@@ -65,6 +66,17 @@ func (p *Plan) String() string {
 		line([]string{"writes", ""}[min(i, 1)], "%s", w)
 	}
 	return b.String()
+}
+
+// writes adds what a run would write into its folder.
+func (p *Plan) writes(dir string, inside ...string) {
+	if dir == "" {
+		p.Writes = []string{"nothing yet: a run needs a folder, --ckpt.path FOLDER"}
+		return
+	}
+	for _, name := range inside {
+		p.Writes = append(p.Writes, spell.Quoted(dir)+"/"+name)
+	}
 }
 
 func (p *Plan) add(part string, bytes int64) {
@@ -93,13 +105,12 @@ func PlanRL(cfg *recipe.Config) (*Plan, error) {
 	if err := p.companions(r); err != nil {
 		return nil, err
 	}
-	p.Writes = []string{
-		cfg.Ckpt.Path + "/{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",
-		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum+1, spell.MiB(12*p.Parameters)),
-		cfg.Ckpt.Path + "/{best,last}/ (Hugging Face folders)",
-	}
+	p.writes(cfg.Ckpt.Path,
+		"{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",
+		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum+1, spell.MiB(12*p.Parameters)),
+		"{best,last}/ (Hugging Face folders)")
 	if c := r.others.critic; c != nil {
-		p.Writes = append(p.Writes, fmt.Sprintf("%s/critics/ (one of %s for each checkpoint)", cfg.Ckpt.Path, spell.MiB(12*int64(c.shape.ParamCount()))))
+		p.writes(cfg.Ckpt.Path, fmt.Sprintf("critics/ (one of %s for each checkpoint)", spell.MiB(12*int64(c.shape.ParamCount()))))
 	}
 	return p, nil
 }
@@ -153,11 +164,10 @@ func PlanSFT(cfg *recipe.SFTConfig) (*Plan, error) {
 	}
 	p.add("weights as read", 4*p.Parameters)
 	p.learner(m)
-	p.Writes = []string{
-		cfg.Ckpt.Path + "/{config.yaml,run.json,events.jsonl,report.html}",
-		fmt.Sprintf("%s/checkpoints/ (at most %d of %s)", cfg.Ckpt.Path, cfg.Ckpt.MaxNum, spell.MiB(12*p.Parameters)),
-		cfg.Ckpt.Path + "/final/ (Hugging Face folder)",
-	}
+	p.writes(cfg.Ckpt.Path,
+		"{config.yaml,run.json,events.jsonl,report.html}",
+		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum, spell.MiB(12*p.Parameters)),
+		"final/ (Hugging Face folder)")
 	return p, nil
 }
 
@@ -178,16 +188,16 @@ func PlanQuickstart(c QuickstartConfig) (*Plan, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(q.path(folder.RecordFile)); err == nil {
-		q.say("%s holds a quickstart already; the same command resumes an unfinished one", c.Out)
+		q.say("%s holds a quickstart already; the same command resumes an unfinished one", spell.Quoted(c.Out))
 	}
 	p := &Plan{
-		Command: "quickstart", Model: q.path("init") + " (made from nothing)", Parameters: int64(shape.ParamCount()), Conversations: demoCount, Prompts: promptCount,
+		Command: "quickstart", Model: q.path("init"), Made: " (made from nothing)", Parameters: int64(shape.ParamCount()), Conversations: demoCount, Prompts: promptCount,
 		HeldOut: selectCount + freshCount, Steps: int64(rl.Train.Steps), Updates: int64(rl.Train.Steps) * int64(rl.Rollout.BatchSize*rl.Rollout.Samples/rl.Train.BatchSize),
 		Rollouts: rl.Rollout.BatchSize * rl.Rollout.Samples, StepTokens: int64(rl.Rollout.BatchSize*rl.Rollout.Samples) * int64(rl.Rollout.MaxLen),
 	}
 	p.learner(m)
 	p.generator(m)
-	p.Writes = []string{c.Out + "/{demos,prompts,held_out,fresh}.jsonl", c.Out + "/init/, sft/, rl/"}
+	p.writes(c.Out, "{demos,prompts,held_out,fresh}.jsonl", "init/, sft/, rl/")
 	return p, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"molt/chat"
 	"molt/examples/shop"
 	"molt/internal/atomicfile"
+	"molt/internal/spell"
 	"molt/run/folder"
 	"molt/run/machine"
 	"molt/run/models"
@@ -74,7 +75,7 @@ turns of an episode                          %6.2f     %6.2f
 model   %s
 report  %s
 time    %.0f s: %.0f s imitating demonstrations, %.0f s reinforcement learning; peak memory %d MB
-`, freshCount, 100*r.Base, 100*r.Final, 100*r.BaseGreedy, 100*r.FinalGreedy, r.Turns[0], r.Turns[1], r.Checkpoint, r.Report, r.Seconds, r.SFTSeconds, r.RLSeconds, r.PeakRSSMB)
+`, freshCount, 100*r.Base, 100*r.Final, 100*r.BaseGreedy, 100*r.FinalGreedy, r.Turns[0], r.Turns[1], spell.Quoted(r.Checkpoint), spell.Quoted(r.Report), r.Seconds, r.SFTSeconds, r.RLSeconds, r.PeakRSSMB)
 	if r.Control {
 		text += "\nThis was the control: rewards were dealt out at random, so nothing could be learned from them.\n"
 	}

@@ -48,7 +48,7 @@ func (r *RLResult) String() string {
 		}
 		s += fmt.Sprintf("held-out score  %s before, %.1f %% at the best step %d, %.1f %% at the end\n", before, 100*r.Best, r.BestStep, 100*r.Last)
 	}
-	return s + fmt.Sprintf("model           %s\nreport          %s\n", r.Checkpoint, reportOr(r.Report, r.NoReport))
+	return s + fmt.Sprintf("model           %s\nreport          %s\n", spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
 }
 
 // end writes what a run leaves behind. err is why the loop ended, nil when it came to its end.

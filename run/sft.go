@@ -13,6 +13,7 @@ import (
 
 	"molt/engine"
 	"molt/engine/local"
+	"molt/internal/spell"
 	"molt/metrics"
 	"molt/prompts"
 	"molt/run/folder"
@@ -78,7 +79,7 @@ func (r *SFTResult) String() string {
 	if r.Held != nil {
 		text += fmt.Sprintf(", held-out %.3f", *r.Held)
 	}
-	return text + fmt.Sprintf("\nmodel   %s\nreport  %s\n", r.Checkpoint, reportOr(r.Report, r.NoReport))
+	return text + fmt.Sprintf("\nmodel   %s\nreport  %s\n", spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
 }
 
 func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err error) {

@@ -87,7 +87,7 @@ func (a *app) printPlan(plan *run.Plan, settings []*recipe.Setting, asJSON bool)
 			Plan     *run.Plan          `json:"plan"`
 		}{sources(settings), plan})
 	}
-	return a.data(recipe.Write(settings) + "\n" + plan.String())
+	return a.data(legible(recipe.Write(settings) + "\n" + plan.String()))
 }
 
 type sourced struct {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
+	"molt/metrics"
 	"molt/run/problem"
 )
 
@@ -52,18 +54,19 @@ func flatten(err error) []error {
 func (a *app) show(err error) {
 	var p *problem.Problem
 	if !errors.As(err, &p) {
-		fmt.Fprintf(a.stderr, "error: %s\n", legible(err.Error()))
+		fmt.Fprintf(a.stderr, "error: %s\n", metrics.Clean(err.Error()))
 		return
 	}
-	fmt.Fprintf(a.stderr, "error[%s]: %s\n", p.Code, legible(problemText(p)))
+	fmt.Fprintf(a.stderr, "error[%s]: %s\n", p.Code, metrics.Clean(problemText(p)))
 	if p.Line != "" {
-		fmt.Fprintf(a.stderr, "  | %s\n", legible(p.Line))
+		fmt.Fprintf(a.stderr, "  | %s\n", metrics.Clean(p.Line))
 		if p.Column > 0 {
-			fmt.Fprintf(a.stderr, "  | %s^\n", strings.Repeat(" ", p.Column-1))
+			before := string([]rune(p.Line)[:min(p.Column-1, utf8.RuneCountInString(p.Line))])
+			fmt.Fprintf(a.stderr, "  | %s^\n", strings.Repeat(" ", utf8.RuneCountInString(metrics.Clean(before))))
 		}
 	}
 	if p.Fix != "" {
-		fmt.Fprintf(a.stderr, "  fix: %s\n", legible(p.Fix))
+		fmt.Fprintf(a.stderr, "  fix: %s\n", metrics.Clean(p.Fix))
 	}
 }
 

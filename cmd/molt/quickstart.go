@@ -34,7 +34,7 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 		if c.JSON {
 			return a.dataJSON(plan)
 		}
-		return a.data(plan.String())
+		return a.data(legible(plan.String()))
 	}
 	var result *run.QuickstartResult
 	err := c.watch(ctx, a, func(view run.View) (err error) {
@@ -45,7 +45,7 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if !c.JSON {
-		if err := a.data(result.String()); err != nil {
+		if err := a.data(legible(result.String())); err != nil {
 			return err
 		}
 	}

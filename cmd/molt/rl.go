@@ -23,7 +23,7 @@ func (c *rlCmd) Run(ctx context.Context, a *app) error {
 		return []next{
 			{"look at the run", "molt show " + spell.Quoted(r.Run)},
 			{"talk to the model", "molt generate " + spell.Quoted(r.Checkpoint)},
-			{"open the report", r.Report},
+			{"open the report", spell.Quoted(r.Report)},
 		}
 	}})
 }

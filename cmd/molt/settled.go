@@ -54,7 +54,7 @@ func settle[C any, R fmt.Stringer](ctx context.Context, a *app, s *settled, cfg 
 	if s.JSON {
 		return a.dataJSON(result)
 	}
-	if err := a.data(result.String()); err != nil || w.next == nil {
+	if err := a.data(legible(result.String())); err != nil || w.next == nil {
 		return err
 	}
 	a.next(w.next(result)...)

@@ -22,7 +22,7 @@ func (c *sftCmd) Run(ctx context.Context, a *app) error {
 	return settle(ctx, a, &c.settled, recipe.SFTDefaults(), work[recipe.SFTConfig, *run.SFTResult]{plan: run.PlanSFT, run: run.SFT, next: func(r *run.SFTResult) []next {
 		return []next{
 			{"talk to the model", "molt generate " + spell.Quoted(r.Checkpoint)},
-			{"open the report", r.Report},
+			{"open the report", spell.Quoted(r.Report)},
 		}
 	}})
 }

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"molt/internal/atomicfile"
+	"molt/internal/spell"
 	"molt/run/machine"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -140,7 +141,7 @@ func (f *Folder) begin(command string, settings []*recipe.Setting, inputs map[st
 	case err != nil:
 		return &problem.Problem{Code: problem.RunFolder, Where: filepath.Join(f.Path, RecordFile), What: "cannot read what this run is", Why: problem.Reason(err), Fix: "choose another folder", Err: err}
 	case have.Outcome != "":
-		return &problem.Problem{Code: problem.RunFolder, Where: f.Path, What: "the run here is finished (" + have.Outcome + ")", Fix: "choose another folder, or look at it with `molt show " + f.Path + "`"}
+		return &problem.Problem{Code: problem.RunFolder, Where: f.Path, What: "the run here is finished (" + have.Outcome + ")", Fix: "choose another folder, or look at it with `molt show " + spell.Quoted(f.Path) + "`"}
 	case have.Epoch != want.Epoch:
 		return &problem.Problem{
 			Code: problem.RunFolder, Where: f.Path, What: fmt.Sprintf("the unfinished run here is of numeric epoch %d and this program of %d: they compute other bits", have.Epoch, want.Epoch),

@@ -71,9 +71,13 @@ func nearbyRuns(path string) string {
 		found[i] = filepath.Dir(found[i])
 	}
 	if near := spell.Nearest(path, found); near != "" {
-		return "did you mean " + near + "?"
+		return "did you mean " + spell.Quoted(near) + "?"
 	}
-	return "runs here: " + strings.Join(found[:min(5, len(found))], ", ")
+	found = found[:min(5, len(found))]
+	for i := range found {
+		found[i] = spell.Quoted(found[i])
+	}
+	return "runs here: " + strings.Join(found, ", ")
 }
 
 // globQuote takes the meaning from the characters of a pattern.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"molt/chat"
+	"molt/internal/spell"
 	"molt/run/folder"
 	"molt/run/problem"
 )
@@ -21,7 +22,7 @@ func PointToModel(path string) error {
 	}
 	for _, inside := range []string{folder.BestDir, folder.LastDir, folder.FinalDir, "rl/" + folder.BestDir, "rl/" + folder.LastDir, "sft/" + folder.FinalDir} {
 		if at := filepath.Join(path, filepath.FromSlash(inside)); exists(filepath.Join(at, "config.json")) {
-			return &problem.Problem{Code: problem.Model, Where: path, What: "this is a run, which holds models", Fix: "name one of them: " + at}
+			return &problem.Problem{Code: problem.Model, Where: path, What: "this is a run, which holds models", Fix: "name one of them: " + spell.Quoted(at)}
 		}
 	}
 	return nil

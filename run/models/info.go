@@ -193,7 +193,7 @@ func (i *Info) String() string {
 	if i.Tied {
 		tied = "tied"
 	}
-	line("model", "%s", i.Path)
+	line("model", "%s", spell.Quoted(i.Path))
 	line("architecture", "%s, %s parameters, stored as %s", i.Architecture, spell.Thousands(i.Parameters), strings.Join(i.DTypes, ", "))
 	line("shape", "width %d, %d layers, %d query and %d key/value heads of %d, MLP %d, embeddings %s", i.Hidden, i.Layers, i.Heads, i.KVHeads, i.HeadDim, i.FFN, tied)
 	line("context", "%s tokens", spell.Thousands(int64(i.Context)))

@@ -91,7 +91,7 @@ func PlanInit(c InitConfig) (*Plan, error) {
 
 // String shows the plan for people.
 func (p *Plan) String() string {
-	return fmt.Sprintf("would write %s: %s parameters, vocabulary of %s, %s\n", p.Out, spell.Thousands(p.Parameters), spell.Thousands(int64(p.Vocabulary)), spell.MiB(p.Bytes))
+	return fmt.Sprintf("would write %s: %s parameters, vocabulary of %s, %s\n", spell.Quoted(p.Out), spell.Thousands(p.Parameters), spell.Thousands(int64(p.Vocabulary)), spell.MiB(p.Bytes))
 }
 
 // outline is the model without its weights.

@@ -178,7 +178,7 @@ func Write(settings []*Setting) string {
 			}
 		}
 		open = open[:len(sections)]
-		fmt.Fprintf(&b, "%s%s: %s  # %s\n", strings.Repeat("  ", len(sections)), parts[len(parts)-1], yamlValue(s.value), s.Source)
+		fmt.Fprintf(&b, "%s%s: %s  # %s\n", strings.Repeat("  ", len(sections)), parts[len(parts)-1], yamlValue(s.value), spell.Quoted(s.Source))
 	}
 	return b.String()
 }
