@@ -11,5 +11,5 @@ import "embed"
 
 // Files are the modules, under molt/.
 //
-//go:embed molt/*.py
+//go:embed molt/*.py molt/hubs/*.py
 var Files embed.FS
