@@ -41,7 +41,7 @@ type RolloutKept struct {
 	Lag       int64              `json:"lag"`                  // steps, the largest of its tokens
 	LossShare *float64           `json:"loss_share,omitempty"` // its part of the step's loss; nil when it did not train
 	StepLoss  *float64           `json:"step_loss,omitempty"`  // the policy loss that LossShare is a part of
-	Seconds   float64            `json:"seconds"`              // from start to grade
+	Seconds   float64            `json:"seconds"`              // from start to grade; 0 where it was not measured
 	Info      map[string]float64 `json:"info,omitempty"`       // numbers from the environment
 
 	Messages []Message `json:"messages"`

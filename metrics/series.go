@@ -42,7 +42,7 @@ var StepSeries = []Series{
 		func(e StepDone) (float64, bool) { return k3(e.Ratio) }),
 	rl("mismatch.k3", "Mismatch old ‖ gen", "nats/token", "learner against generator at the same weights (k3); 0 when they agree bit for bit",
 		func(e StepDone) (float64, bool) { return k3(e.Mismatch) }),
-	rl("mismatch.max", "Largest mismatch", "nats", "largest |LogpOld − LogpGen| of a token",
+	rl("mismatch.max", "Largest mismatch", "nats", "largest |LogpOld − LogpGen| of a token; 0 when they agree, and the factor of the tables is then 1",
 		func(e StepDone) (float64, bool) { return largest(e.Mismatch) }),
 	rl("reference.k3", "KL new ‖ reference", "nats/token", "distance from the reference policy (k3)",
 		func(e StepDone) (float64, bool) { return k3(e.Reference) }),

@@ -49,10 +49,11 @@ func change(samples []*train.Sample) float64 {
 
 // kept is the rollout as it was captured.
 func (r *rlRun) kept(step int64, split string, g *traj.Group, t *traj.Rollout) *metrics.RolloutKept {
+	said := r.recorder.take(t.Group, t.Sample)
 	k := &metrics.RolloutKept{
 		Step: step, Split: split, Group: t.Group, Sample: t.Sample, Samples: len(g.Rollouts), Prompt: g.Prompt, Source: g.Source,
 		Outcome: string(t.Outcome), Detail: t.Detail, Filtered: g.Filtered, Retries: t.Attempt, Graded: t.Outcome.Graded(),
-		Reward: t.Reward, Score: t.Score, Info: t.Info, Messages: r.recorder.take(t.Group, t.Sample),
+		Reward: t.Reward, Score: t.Score, Info: t.Info, Messages: said.messages, Seconds: said.seconds,
 	}
 	if k.Messages == nil {
 		k.Messages = spelled(r.model.Tok, t)

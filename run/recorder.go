@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"sync"
+	"time"
 
 	"molt/agent"
 	"molt/chat"
@@ -14,7 +15,13 @@ import (
 // recorder keeps the transcripts of rollouts until somebody takes them. It is safe for concurrent use.
 type recorder struct {
 	mu   sync.Mutex // guards said
-	said map[spoken][]metrics.Message
+	said map[spoken]transcript
+}
+
+// transcript is what was said in a rollout, and how long that took.
+type transcript struct {
+	messages []metrics.Message
+	seconds  float64 // from the opening of its session to the end
 }
 
 // spoken names a rollout.
@@ -23,7 +30,7 @@ type spoken struct {
 	sample int
 }
 
-func newRecorder() *recorder { return &recorder{said: map[spoken][]metrics.Message{}} }
+func newRecorder() *recorder { return &recorder{said: map[spoken]transcript{}} }
 
 // wrap records every session that open opens. A later attempt of a rollout replaces an earlier one.
 func (r *recorder) wrap(open agent.Opener) agent.Opener {
@@ -32,18 +39,18 @@ func (r *recorder) wrap(open agent.Opener) agent.Opener {
 		if err != nil {
 			return nil, err
 		}
-		return &recorded{Policy: policy, recorder: r, key: spoken{job.Group, job.Sample}}, nil
+		return &recorded{Policy: policy, recorder: r, key: spoken{job.Group, job.Sample}, since: time.Now()}, nil
 	}
 }
 
-// take returns a transcript and forgets it; nil when there is none.
-func (r *recorder) take(group int64, sample int) []metrics.Message {
+// take returns a transcript and forgets it; its messages are nil when there is none.
+func (r *recorder) take(group int64, sample int) transcript {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := spoken{group, sample}
-	messages := r.said[key]
+	said := r.said[key]
 	delete(r.said, key)
-	return messages
+	return said
 }
 
 // forget drops the transcripts of a group.
@@ -62,6 +69,7 @@ type recorded struct {
 	key      spoken
 	messages []metrics.Message
 	turns    int
+	since    time.Time
 }
 
 // Begin implements agent.Policy.
@@ -87,7 +95,7 @@ func (p *recorded) Turn(ctx context.Context, observation []chat.Message) (chat.R
 // Close implements agent.Policy.
 func (p *recorded) Close() error {
 	p.recorder.mu.Lock()
-	p.recorder.said[p.key] = p.messages
+	p.recorder.said[p.key] = transcript{p.messages, time.Since(p.since).Seconds()}
 	p.recorder.mu.Unlock()
 	return p.Policy.Close()
 }

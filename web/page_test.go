@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,9 +25,9 @@ func (r run) onDisk(t *testing.T) string {
 }
 
 func nameOf(r *metrics.RolloutKept) string {
-	name := fmt.Sprintf("%d.%d.%d", r.Step, r.Group, r.Sample)
+	name := fmt.Sprintf("%d/%d/%d", r.Step, r.Group, r.Sample)
 	if r.Split == metrics.HeldOut {
-		name += ".h"
+		name = metrics.HeldOut + ":" + name
 	}
 	return name
 }
@@ -235,8 +236,25 @@ func TestPageInABrowser(t *testing.T) {
 		b.show(path, "")
 		clean("without scripts")
 	})
+	b.part("what is still there", func(t *testing.T) {
+		best := 0
+		for _, c := range metrics.Of[metrics.CheckpointSaved](r.records) {
+			if c.Keep == "best" {
+				best++
+			}
+		}
+		if best < 2 {
+			t.Fatalf("%d best checkpoints: nothing was replaced", best)
+		}
+		b.show(path, "#overview")
+		b.want(`[...document.querySelectorAll('.facts dt')].filter(d => d.textContent === 'best checkpoint').length`, `1`)
+		k := r.whole(t)[0]
+		b.show(path, "#rollout?id="+nameOf(k))
+		b.want(`[...document.querySelectorAll('.strip-facts div')].find(d => d.textContent.startsWith('time')).textContent`, quoted("time"+shortTime(k.Seconds)))
+	})
 	b.part("unknown places", func(t *testing.T) {
-		for _, view := range []string{"#nowhere", "#rollout?id=9.9.9", "#group?of=", "#rollout", "#overview?x=%00", "#rollouts?sort=nothing&step=x", "#%F0%9F"} {
+		for _, view := range []string{"#nowhere", "#rollout?id=9.9.9", "#group?of=", "#rollout", "#overview?x=%00", "#rollouts?sort=nothing&step=x", "#%F0%9F",
+			"#__proto__", "#toString", "#constructor", "#overview?x=toString", "#rollouts?sort=constructor", "#rollouts?q=toString%3C1", "#rollouts?q=valueOf:x"} {
 			b.show(path, view)
 			b.want(`!!document.querySelector('main h1')`, `true`)
 		}
@@ -292,4 +310,15 @@ func toolCalls(k *metrics.RolloutKept) []metrics.ToolCall {
 
 func calls(k *metrics.RolloutKept, name string) bool {
 	return slices.ContainsFunc(toolCalls(k), func(c metrics.ToolCall) bool { return c.Name == name })
+}
+
+// shortTime is a duration as the page spells it.
+func shortTime(seconds float64) string {
+	switch {
+	case seconds == 0:
+		return "–"
+	case seconds < 1:
+		return strconv.FormatFloat(1000*seconds, 'f', 0, 64) + " ms"
+	}
+	return strconv.FormatFloat(seconds, 'f', 3, 64) + " s"
 }

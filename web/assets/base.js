@@ -28,6 +28,9 @@ function visible(text) {
   });
 }
 
+// table makes rows that are found by name and by nothing else: an address or a filter may ask for "toString".
+const table = rows => Object.assign(Object.create(null), rows);
+
 // Numbers that JSON cannot spell are the strings NaN, Infinity and -Infinity.
 const num = v => v === null || v === undefined ? null : Number(v);
 
@@ -49,6 +52,7 @@ const clock = s => {
   const t = Math.round(s), p = n => String(n).padStart(2, '0');
   return t < 3600 ? `${Math.floor(t / 60)}:${p(t % 60)}` : `${Math.floor(t / 3600)}:${p(Math.floor(t / 60) % 60)}:${p(t % 60)}`;
 };
+const duration = s => !num(s) ? '–' : num(s) < 1 ? fmt(1000 * num(s)) + ' ms' : fmt(s) + ' s';
 const bytes = n => n < 1024 ? n + ' B' : n < 1048576 ? (n / 1024).toFixed(1) + ' KiB' : n < 1073741824 ? (n / 1048576).toFixed(1) + ' MiB' : (n / 1073741824).toFixed(1) + ' GiB';
 const plural = (n, one) => n === 1 ? '1 ' + one : `${fmt(n)} ${one}s`;
 const byValue = counts => Object.entries(counts || {}).filter(([, n]) => n).sort((a, b) => b[1] - a[1]);
@@ -63,7 +67,7 @@ function address() {
 }
 function link(view, params = {}) {
   const query = new URLSearchParams(Object.entries(params).filter(([, v]) => v !== '' && v !== null && v !== undefined));
-  return '#' + view + (String(query) ? '?' + query : '');
+  return '#' + view + (String(query) ? '?' + String(query).replaceAll('%2F', '/').replaceAll('%3A', ':') : '');
 }
 // amend changes parts of the address without a new entry in the history.
 function amend(changes) {
@@ -73,7 +77,8 @@ function amend(changes) {
 
 // Rollouts, with what the table asks about each.
 const runs = list => list ? list.flatMap(([v, n]) => Array(n).fill(v)) : null;
-const nameOf = r => `${r.step}.${r.group}.${r.sample}${r.split === 'train' ? '' : '.h'}`;
+// A rollout is named as on the command line: 12/3/0, or held_out:12/3/0.
+const nameOf = r => `${r.split === 'train' ? '' : r.split + ':'}${r.step}/${r.group}/${r.sample}`;
 D.rollouts.forEach((r, i) => {
   r.index = i;
   r.name = nameOf(r);
@@ -81,7 +86,7 @@ D.rollouts.forEach((r, i) => {
   r.size = r.tokens.id.length;
   r.tools = r.messages.flatMap(m => (m.calls || []).map(c => c.name));
   const { logp_old: old, logp_gen: gen } = r.tokens;
-  r.mismatch = old ? old.reduce((most, v, t) => Math.max(most, Math.abs(num(v) - num(gen[t]))), 0) : null;
+  r.mismatch = old ? Math.exp(old.reduce((most, v, t) => Math.max(most, Math.abs(num(v) - num(gen[t]))), 0)) : null;
 });
 const rolloutNamed = name => D.rollouts.find(r => r.name === name);
 const groupOf = r => D.rollouts.filter(o => o.group === r.group && o.step === r.step && o.split === r.split).sort((a, b) => a.sample - b.sample);
@@ -89,7 +94,8 @@ const trained = r => r.advantage !== undefined && r.advantage !== null;
 
 // Small parts of pages.
 const pill = (text, kind) => el('span.pill' + (kind ? '.' + kind : ''), {}, visible(text));
-const outcomeKind = o => ({ completed: 'good', truncated: 'warn', finished: 'good', stopped: 'warn', unfinished: 'warn', failed: 'bad' })[o] || 'bad';
+const outcomeKinds = table({ completed: 'good', truncated: 'warn', finished: 'good', stopped: 'warn', unfinished: 'warn', failed: 'bad' });
+const outcomeKind = o => outcomeKinds[o] || 'bad';
 const outcome = o => pill(o, outcomeKind(o));
 
 // bar shows a number from 0; a negative one grows to the left, and the sign is in the number beside it.

@@ -1,6 +1,6 @@
 // One curve: lines in a stretched drawing, labels as text above it, a readout that follows the pointer or the arrow keys.
 
-const AXES = { step: ['step', 'Step'], tokens: ['tokens', 'Trained tokens'], seconds: ['seconds', 'Time'] };
+const AXES = table({ step: ['step', 'Step'], tokens: ['tokens', 'Trained tokens'], seconds: ['seconds', 'Time'] });
 const axisText = (kind, v) => kind === 'seconds' ? clock(v) : kind === 'tokens' ? fmt(v) + ' tokens' : 'step ' + v;
 
 // charts on screen, by phase: they share their extent and the place that is read out.

@@ -1,6 +1,6 @@
 // The frame around the views, the keys, and the start.
 
-const views = { overview, rollouts, rollout, group };
+const views = table({ overview, rollouts, rollout, group });
 
 function render() {
   const { view, query } = address();

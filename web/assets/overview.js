@@ -83,6 +83,9 @@ function curves(kind) {
     section('Supervised fine-tuning', of(s => s.name.startsWith('sft.'))));
 }
 
+// newestOfEach gives the checkpoints that are still there: of each kind the last one that was saved.
+const newestOfEach = list => list.filter((p, i) => !list.slice(i + 1).some(q => q.event.keep === p.event.keep));
+
 function facts() {
   const run = D.run, m = run.model, c = run.machine, b = run.build, t = D.totals, k = D.keeping;
   const row = (name, ...value) => [el('dt', {}, name), el('dd', {}, ...value)];
@@ -100,7 +103,7 @@ function facts() {
       row('configuration', el('code', {}, visible(run.config_digest))),
       D.attempts.map(a => row(a.attempt === 1 ? 'started' : 'resumed', el('span', { title: event(a.seq) }, date(a.time)),
         a.event.resumed_from && [' from ', el('code', {}, visible(a.event.resumed_from))])),
-      D.checkpoints.filter((p, i) => i === D.checkpoints.length - 1 || p.event.keep === 'best').slice(-4).map(p => row(visible(p.event.keep) + ' checkpoint',
+      newestOfEach(D.checkpoints).map(p => row(visible(p.event.keep) + ' checkpoint',
         el('code', { title: event(p.seq) }, visible(p.event.path)), ` step ${p.event.step}`, p.event.score !== undefined && `, score ${percent(p.event.score)}`)),
       D.unknown > 0 && row('unread', `${plural(D.unknown, 'event')} of kinds that this program does not know`)),
     el('div', {}, counts('Outcomes of rollouts', outcomes, sum(outcomes)), counts('Dropped before a step', dropped, sum(dropped)), counts(`Groups that did not train, of ${fmt(t.groups)}`, filtered, t.groups),

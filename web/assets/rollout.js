@@ -16,7 +16,7 @@ function rollout(query) {
     el('dl.strip-facts', {}, fact('reward', el('b', {}, fmt(r.graded ? r.reward : null)), bar(r.graded ? r.reward : null, most, num(r.reward) < 0)),
       fact('advantage', el('b', {}, signed(r.advantage)), bar(r.advantage, far, true)), fact('outcome', outcome(r.outcome)),
       fact('turns', r.turns), fact('tokens', `${fmt(r.size)}, ${fmt(columnsOf(r).action.filter(Boolean).length)} train`), fact('lag', r.lag),
-      fact('time', num(r.seconds).toFixed(2) + ' s'), fact('split', r.split.replace('_', ' '))));
+      fact('time', duration(r.seconds)), fact('split', r.split.replace('_', ' '))));
   return el('main.rollout', {}, head,
     r.detail && el('p.warn', {}, visible(r.detail)), r.retries && el('p.quiet', {}, `tried again ${plural(r.retries, 'time')}`),
     r.filtered && el('p.warn', {}, `The group did not train: ${visible(r.filtered)}.`),

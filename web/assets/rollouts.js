@@ -1,9 +1,9 @@
 // The table of kept rollouts: filter, sort, open. Everything that it shows is in the address.
 
-const numbers = { reward: r => r.graded ? num(r.reward) : null, advantage: r => num(r.advantage), turns: r => r.turns, tokens: r => r.size, lag: r => r.lag,
-  mismatch: r => r.mismatch, seconds: r => num(r.seconds), step: r => r.step, group: r => r.group, sample: r => r.sample, tools: r => r.tools.length };
-const words = { outcome: r => [r.outcome], split: r => [r.split], source: r => [r.source], prompt: r => [r.prompt], tool: r => r.tools, kept: r => r.why || [],
-  filtered: r => [r.filtered || 'no'], alarm: r => [r.alarm || 'no'] };
+const numbers = table({ reward: r => r.graded ? num(r.reward) : null, advantage: r => num(r.advantage), turns: r => r.turns, tokens: r => r.size, lag: r => r.lag,
+  mismatch: r => r.mismatch, seconds: r => num(r.seconds), step: r => r.step, group: r => r.group, sample: r => r.sample, tools: r => r.tools.length });
+const words = table({ outcome: r => [r.outcome], split: r => [r.split], source: r => [r.source], prompt: r => [r.prompt], tool: r => r.tools, kept: r => r.why || [],
+  filtered: r => [r.filtered || 'no'], alarm: r => [r.alarm || 'no'] });
 
 // matcher compiles a query: reward<0.5 outcome:truncated tool:calc "exact words" -word.
 function matcher(text) {
@@ -62,7 +62,7 @@ const columns = [
   ['advantage', 'Advantage', (r, most) => [signed(r.advantage), bar(r.advantage, most.advantage, true)], 'n bars wide'],
   ['outcome', 'Outcome', r => outcome(r.outcome), ''], ['turns', 'Turns', r => r.turns, 'n'], ['tokens', 'Tokens', r => fmt(r.size), 'n wide'],
   ['tools', 'Calls', r => r.tools.length, 'n wide'], ['lag', 'Lag', r => r.lag, 'n wide'],
-  ['mismatch', 'Mismatch', r => fmt(r.mismatch), 'n wide', 'largest |LogpOld − LogpGen| of its tokens, nats'],
+  ['mismatch', 'Mismatch', r => fmt(r.mismatch), 'n wide', 'largest factor between the probabilities that learner and generator gave one of its tokens; 1 when they agree'],
   ['kept', 'Kept as', r => visible((r.why || []).join(', ')), 'why wide'],
 ];
 
@@ -76,7 +76,7 @@ function rollouts(query) {
       el('option', { value: '' }, any), values.map(v => el('option', { value: v, selected: query.get(name) === v }, name === 'step' ? 'step ' + v : visible(v))));
   });
   const heads = columns.map(([key, label, , kind, title]) => el('th', { scope: 'col', class: kind, title },
-    el('button', { type: 'button', onclick: () => { amend({ sort: nextSort(address().query.get('sort') || '', key) }); fillBody(); } }, label, key === 'step' && el('span.narrow', {}, ' · group.sample'), el('span.arrow'))));
+    el('button', { type: 'button', onclick: () => { amend({ sort: nextSort(address().query.get('sort') || '', key) }); fillBody(); } }, label, key === 'step' && el('span.narrow', {}, ' · group/sample'), el('span.arrow'))));
   const most = {
     reward: Math.max(...D.rollouts.filter(r => r.graded).map(r => Math.abs(num(r.reward))).filter(Number.isFinite), 0),
     advantage: Math.max(...D.rollouts.filter(trained).map(r => Math.abs(num(r.advantage))).filter(Number.isFinite), 0),
@@ -117,5 +117,5 @@ function row(r, most) {
   const href = link('rollout', { id: r.name });
   return el('tr', { onclick: e => { if (!e.target.closest('a') && !String(getSelection())) location.hash = href; } },
     columns.map(([, , cell, kind], i) => el(i ? 'td' : 'th', { class: kind, scope: i ? undefined : 'row' },
-      i ? cell(r, most) : el('a', { href, 'aria-label': `Rollout of step ${r.step}, group ${r.group}, sample ${r.sample}` }, cell(r, most), el('span.narrow', {}, ` · ${r.group}.${r.sample}`)))));
+      i ? cell(r, most) : el('a', { href, 'aria-label': `Rollout of step ${r.step}, group ${r.group}, sample ${r.sample}` }, cell(r, most), el('span.narrow', {}, ` · ${r.group}/${r.sample}`)))));
 }
