@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"molt/agent"
+	"molt/agent/judge"
 	"molt/chat"
 	"molt/internal/child"
 	"molt/traj"
@@ -112,6 +114,12 @@ func TestReward(t *testing.T) {
 			Task   struct{ Label string }
 			Output string
 		}
+		if r.URL.Path == "/judge/chat/completions" {
+			body, _ := io.ReadAll(r.Body)
+			score := map[bool]string{true: "Score: 0.75", false: "Score: 0"}[strings.Contains(string(body), "secret") && strings.Contains(string(body), "four")]
+			json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"content": score}}}})
+			return
+		}
 		if r.URL.Path != "/ok" || json.NewDecoder(r.Body).Decode(&told) != nil {
 			http.Error(w, "no", http.StatusTeapot)
 		}
@@ -120,6 +128,8 @@ func TestReward(t *testing.T) {
 	defer server.Close()
 	output := Reward{From: FromOutput}
 	grader := func(command string) Reward { return Reward{From: FromGrader, Grader: command, Limit: time.Second} }
+	judged := Reward{From: FromJudge, Judge: judge.Defaults()}
+	judged.Judge.URL, judged.Judge.Model = server.URL+"/judge", "big"
 	for _, test := range []struct {
 		name   string
 		config Config
@@ -142,6 +152,7 @@ func TestReward(t *testing.T) {
 		{"a grader that hangs", configOf("true", grader("sleep 60")), agent.Result{}, traj.Grader, "deadline exceeded"},
 		{"a grader knows no policy", configOf("true", grader("sh -c 'test -z \"$OPENAI_API_KEY$ANTHROPIC_API_KEY\"'")), agent.Result{Reward: 1}, "", ""},
 		{"posted", configOf("printf 12345", Reward{From: FromURL, URL: server.URL + "/ok", Limit: time.Second}), agent.Result{Reward: 0.5, Info: map[string]float64{"n": 11}}, "", ""},
+		{"judged", configOf("echo four", judged), agent.Result{Reward: 0.75}, "", ""},
 		{"posted in vain", configOf("true", Reward{From: FromURL, URL: server.URL + "/", Limit: time.Second}), agent.Result{}, traj.Grader, "418"},
 		{"exit 3", configOf("sh -c 'echo oh >&2; exit 3'", output), agent.Result{}, traj.Harness, "exit code 3; it last said: oh"},
 		{"exit 75", configOf("sh -c 'exit 75'", output), agent.Result{}, traj.Infrastructure, "exit code 75"},

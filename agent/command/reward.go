@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"molt/agent"
+	"molt/agent/judge"
 	"molt/internal/child"
 	"molt/traj"
 )
@@ -30,10 +31,11 @@ const (
 	FromFile   Source = "file"   // the same in the file that MOLT_RESULT_FILE names
 	FromGrader Source = "grader" // another command, in the same workspace: its last line as above, or 1 and 0 for exit codes 0 and 1
 	FromURL    Source = "url"    // an HTTP POST of the task and the output, answered as above
+	FromJudge  Source = "judge"  // a language model, which is shown the prompt, the output and the label
 )
 
 // Sources lists them.
-var Sources = []Source{FromOutput, FromFile, FromGrader, FromURL}
+var Sources = []Source{FromOutput, FromFile, FromGrader, FromURL, FromJudge}
 
 // Reward says who grades.
 type Reward struct {
@@ -41,6 +43,7 @@ type Reward struct {
 	Grader string        // for FromGrader: a command like Config.Command; MOLT_GRADE_FILE names a file with the task, its label and the output
 	URL    string        // for FromURL
 	Limit  time.Duration // of the grader or the request; more than 0 for these two
+	Judge  judge.Config  // for FromJudge
 }
 
 func (r *Reward) validate() error {
@@ -64,6 +67,9 @@ func (r *Reward) validate() error {
 	if r.URL != "" && r.From != FromURL {
 		bad("Reward.URL has no effect when Reward.From is %q", r.From)
 	}
+	if r.From == FromJudge {
+		errs = append(errs, r.Judge.Validate())
+	}
 	return errors.Join(errs...)
 }
 
@@ -81,6 +87,8 @@ func (r *rollout) reward(ctx context.Context, c agent.ChatContext) (agent.Result
 		result, err = r.grade(ctx, c)
 	case FromURL:
 		result, err = r.post(ctx, c)
+	case FromJudge:
+		result, err = r.judge(ctx, c)
 	}
 	if err != nil && ctx.Err() == nil {
 		return result, agent.Failed(traj.Grader, fmt.Errorf("reward from %s: %w", r.config.Reward.From, err))
@@ -176,6 +184,15 @@ func (r *rollout) grade(ctx context.Context, c agent.ChatContext) (agent.Result,
 		return agent.Result{Reward: 0}, nil
 	}
 	return agent.Result{}, fmt.Errorf("the grader's exit code is %d%s", code, r.said())
+}
+
+// judge asks a language model.
+func (r *rollout) judge(ctx context.Context, c agent.ChatContext) (agent.Result, error) {
+	printed, _ := r.output.Bytes()
+	own := judge.Endpoint{URL: c.Address.OpenAI(), Key: c.Address.Key, Model: c.Address.Model}
+	asked := judge.Case{Question: r.values["prompt"], Answer: strings.ToValidUTF8(string(printed), "\uFFFD"), Label: c.Task.Label}
+	verdict, err := r.config.Reward.Judge.Grade(ctx, own, asked)
+	return agent.Result{Reward: verdict.Score}, err
 }
 
 // post asks a server.
