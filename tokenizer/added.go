@@ -151,8 +151,3 @@ func standsAlone(text string, match span) bool {
 	after, _ := utf8.DecodeRuneInString(text[match.to:])
 	return (match.from == 0 || !wordRune(before)) && (match.to == len(text) || !wordRune(after))
 }
-
-// wordRune is \w of the reference's regular expressions (Unicode TR18, Annex C).
-func wordRune(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control)
-}

@@ -182,10 +182,10 @@ func (f *folding) simple(r rune) string {
 	for range 4 {
 		before := s
 		for _, n := range f.decompose {
-			s, _ = n.apply(s, nil)
+			s = n.text(s)
 		}
 		if f.marks {
-			s, _ = eachRune(dropMarks).apply(s, nil)
+			s = eachRune(anyMark).text(s)
 		}
 		if s == before {
 			break
@@ -193,6 +193,9 @@ func (f *folding) simple(r rune) string {
 	}
 	return s
 }
+
+// anyMark drops marks of every version of Unicode.
+func anyMark(r rune) (string, bool) { return "", unicode.Is(unicode.M, r) || markClass.has(r) }
 
 func (f *folding) text(s string) string {
 	out, _ := f.aligned(s)

@@ -115,7 +115,7 @@ func lowercase(r rune) (string, bool) {
 }
 
 // dropMarks is StripAccents: it takes away combining marks, but does not decompose.
-func dropMarks(r rune) (string, bool) { return "", unicode.Is(unicode.M, r) }
+func dropMarks(r rune) (string, bool) { return "", markClass.has(r) }
 
 // strip takes whitespace off the ends.
 func strip(left, right bool) normalizer {

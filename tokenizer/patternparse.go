@@ -305,9 +305,9 @@ func (p *patternReader) escape() (runeSet, error) {
 	case 'S':
 		return tableSet(unicode.White_Space).complement(), nil
 	case 'd':
-		return tableSet(unicode.Nd), nil
+		return category("Nd"), nil
 	case 'D':
-		return tableSet(unicode.Nd).complement(), nil
+		return category("Nd").complement(), nil
 	case 'r':
 		return one('\r')
 	case 'n':
@@ -334,15 +334,18 @@ const asciiPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 // property reads {L} or {Han} behind \p.
 func (p *patternReader) property(negative bool, rest string) (runeSet, error) {
 	name, _, ok := strings.Cut(strings.TrimPrefix(rest[1:], "{"), "}")
-	table := unicode.Categories[name]
-	if table == nil || strings.HasPrefix(name, "C") {
-		table = unicode.Scripts[name]
+	var set runeSet
+	switch {
+	case !ok || len(rest) < 2 || rest[1] != '{':
+	case unicode.Categories[name] != nil && name[0] != 'C':
+		set = category(name)
+	case unicode.Scripts[name] != nil:
+		set = tableSet(unicode.Scripts[name]).intersection(newer.complement())
 	}
-	if !ok || len(rest) < 2 || rest[1] != '{' || table == nil {
+	if set == nil {
 		return nil, fmt.Errorf(`\%c must be followed by the name of a category (C and its parts excepted) or script in braces`, rest[0])
 	}
 	p.at += len(name) + 2
-	set := tableSet(table)
 	if negative {
 		set = set.complement()
 	}

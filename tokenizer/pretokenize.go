@@ -6,7 +6,6 @@ package tokenizer
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // piece is a stretch of text on its way to BPE.
@@ -123,11 +122,6 @@ func digits(individual bool) preTokenizer {
 		b = isolated
 	}
 	return splitter(matchRunes(unicode.IsNumber), b, false)
-}
-
-// punctuation is what the reference isolates: every ASCII sign that is no letter or digit, and Unicode's P.
-func punctuation(r rune) bool {
-	return r < utf8.RuneSelf && strings.IndexByte(asciiPunctuation, byte(r)) >= 0 || unicode.Is(unicode.P, r)
 }
 
 // words keeps runs of word characters and runs of what is neither word nor space.

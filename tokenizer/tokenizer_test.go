@@ -195,7 +195,7 @@ func FuzzNew(f *testing.F) {
 		if err != nil {
 			return
 		}
-		check(t, tok, "Hi <|im_end|> 12\n<s>é😀")
+		checkUse(t, tok, "Hi <|im_end|> 12\n<s>é😀")
 		for id := range int32(min(tok.VocabSize(), 1000)) {
 			tok.Piece(id)
 		}
@@ -214,7 +214,7 @@ func FuzzEncode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, tok := range toks {
-			check(t, tok, text)
+			checkUse(t, tok, text)
 		}
 		exact := toks["trained"]
 		if want := valid(t, text); exact.Decode(exact.EncodeOrdinary(text)) != want || exact.Decode(exact.EncodeSpecial(text)) != want {
@@ -239,7 +239,7 @@ func valid(t *testing.T, text string) string {
 	return tok.Decode(ids)
 }
 
-func check(t *testing.T, tok *tokenizer.Tokenizer, text string) {
+func checkUse(t *testing.T, tok *tokenizer.Tokenizer, text string) {
 	t.Helper()
 	unknown, hasUnknown := tok.ID("<unk>")
 	for _, id := range tok.EncodeOrdinary(text) {

@@ -13,9 +13,13 @@ import (
 const streamSafe = 30 // combining marks in a row that x/text normalizes plainly
 
 // unicodeForm edits segment by segment: a segment is a character that joins nothing before it and all that may join it.
+// A character that the reference does not know to be part of one stands alone.
 func unicodeForm(f norm.Form) normalizer {
 	return func(s string, edit func(span, string)) {
-		for at := f.QuickSpanString(s); at < len(s); at += f.QuickSpanString(s[at:]) {
+		for at := 0; at < len(s); {
+			if at += f.QuickSpanString(s[at:]); at == len(s) {
+				return
+			}
 			end := at + segment(f, s[at:])
 			if with := normalSegment(f, s[at:end]); with != s[at:end] {
 				edit(span{at, end}, with)
@@ -27,15 +31,24 @@ func unicodeForm(f norm.Form) normalizer {
 
 // segment is the length of the segment at the start of s.
 func segment(f norm.Form, s string) int {
-	_, n := utf8.DecodeRuneInString(s)
+	r, n := utf8.DecodeRuneInString(s)
+	if inert.has(r) {
+		return n
+	}
 	for n < len(s) && !f.PropertiesString(s[n:]).BoundaryBefore() {
-		_, size := utf8.DecodeRuneInString(s[n:])
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if inert.has(r) {
+			break
+		}
 		n += size
 	}
 	return n
 }
 
 func normalSegment(f norm.Form, s string) string {
+	if r, size := utf8.DecodeRuneInString(s); size == len(s) && inert.has(r) {
+		return s
+	}
 	if !longRun(s) {
 		return f.String(s)
 	}
