@@ -124,14 +124,16 @@ func evaluate(ctx context.Context, cfg *recipe.Config, m *models.Model, tasks []
 		return nil, nil, notStarted(m.Path, err)
 	}
 	defer func() { err = errors.Join(err, generator.Close()) }()
-	gate, err := gateway.New(gateway.Config{Generator: generator, Renderer: m.Renderer, MaxTokens: cfg.Rollout.MaxLen})
+	whole, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	gate, err := gateway.New(gateway.Config{Generator: watched{generator, m.Path, fail}, Renderer: m.Renderer, MaxTokens: cfg.Rollout.MaxLen})
 	if err != nil {
 		return nil, nil, &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
 	runner := newRunner(cfg, func(job agent.Job) (agent.Policy, error) {
 		return gate.Open(gateway.Options{Seed: cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(cfg, m.Stops(), true)})
 	})
-	return drive(ctx, evalDriver(cfg, shape.Vocab, capacity), runner, tasks, cfg.Eval.Samples)
+	return drive(whole, evalDriver(cfg, shape.Vocab, capacity), runner, tasks, cfg.Eval.Samples)
 }
 
 func evalDriver(cfg *recipe.Config, vocab, capacity int) rollout.Config {
@@ -159,7 +161,9 @@ func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []ag
 	if broken := <-ended; broken != nil {
 		err = broken
 	}
-	if err != nil && ctx.Err() != nil {
+	if failed := brokenEngine(ctx); failed != nil {
+		err = failed
+	} else if err != nil && ctx.Err() != nil {
 		err = &problem.Problem{Code: problem.Interrupted, What: "the evaluation was stopped", Fix: "run it again", Err: err}
 	}
 	return e, clock, err

@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 	"os"
 	"path/filepath"
@@ -234,6 +235,40 @@ func TestDisagreementStopsTheRun(t *testing.T) {
 	clean.Eval.Dataset, clean.Eval.Steps, clean.Eval.AtStart = nil, 0, false
 	runRL(t, clean)
 	tracesOf(t, c.Ckpt.Path, folder.LastDir).same(t, tracesOf(t, clean.Ckpt.Path, folder.LastDir))
+}
+
+// diverged makes a model whose weights are finite and whose logits are not.
+func diverged(t *testing.T) string {
+	t.Helper()
+	dir := copyModel(t)
+	forgetManifest(t, dir)
+	data := read(t, filepath.Join(dir, "model.safetensors"))
+	huge := binary.LittleEndian.AppendUint32(nil, math.Float32bits(3e38))
+	for at := len(data) - 4*64; at < len(data); at += 4 {
+		copy(data[at:], huge)
+	}
+	write(t, dir, "model.safetensors", string(data))
+	return dir
+}
+
+// TestDivergedWeightsEndTheRun: logits that are no numbers are nobody's bad luck, so nothing is tried again.
+func TestDivergedWeightsEndTheRun(t *testing.T) {
+	c := microRL(t)
+	c.Model.Path, c.Rollout.Retries, c.Eval.AtStart = diverged(t), 15, false
+	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.Alarm, c.Ckpt.Path+": the engine cannot sample")
+	wantProblem(t, err, problem.Alarm, "are not finite")
+	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"run-stopped"}) {
+		t.Errorf("raised %q", names)
+	}
+	for _, n := range metrics.Of[metrics.Note](eventsOf(t, c)) {
+		t.Errorf("noted %q", n.Text)
+	}
+	c.Eval.AtStart, c.Ckpt.Path = true, t.TempDir()
+	_, err = RL(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.Alarm, "the engine cannot sample")
+	_, err = Eval(t.Context(), c, View{})
+	wantProblem(t, err, problem.Alarm, c.Model.Path+": the engine cannot sample")
 }
 
 // flaky loses its sandbox the first time that a prompt is tried, and never again.

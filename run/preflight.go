@@ -96,9 +96,6 @@ func (p *rlPlan) settings() error {
 	if n := c.Rollout.BatchSize * c.Rollout.Samples; n > maxBatch {
 		refuse("rollout.batch_size", fmt.Sprintf("a batch of %d rollouts; the most is %d", n, maxBatch), "lower it, or rollout.n_samples_per_prompt")
 	}
-	if t := c.Rollout.Temperature; t < 1e-3 || t > 1e3 {
-		refuse("rollout.temperature", fmt.Sprintf("%g leaves no distribution to sample from and to learn", t), "choose one between 0.001 and 1000")
-	}
 	if c.Rollout.MaxNewTokens >= c.Rollout.MaxLen {
 		refuse("rollout.max_new_tokens", fmt.Sprintf("one turn may take %d tokens of the rollout's %d, which leaves no room for the prompt", c.Rollout.MaxNewTokens, c.Rollout.MaxLen), "lower it, or raise rollout.max_len")
 	}

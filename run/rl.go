@@ -31,12 +31,14 @@ func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, vie
 
 // rlWith is RL on engines that start gives.
 func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *recipe.Config, settings []*recipe.Setting, view View) (result *RLResult, err error) {
-	r := &rlRun{cfg: cfg, view: view, start: start, started: time.Now()}
+	whole, fail := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer fail(nil)
+	r := &rlRun{cfg: cfg, view: view, start: start, fail: fail, started: time.Now()}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.open(ctx, settings); err != nil {
 		return nil, err
 	}
-	return r.run(ctx)
+	return r.run(ctx, whole)
 }
 
 // rlRun is a run of reinforcement learning with everything that it opened.
@@ -44,6 +46,7 @@ type rlRun struct {
 	cfg      *recipe.Config
 	view     View
 	start    func(*rlPlan) (*engines, error)
+	fail     context.CancelCauseFunc // ends everything: the engine cannot go on
 	started  time.Time
 	folder   *folder.Folder
 	model    *models.Model
@@ -67,16 +70,21 @@ type rlRun struct {
 }
 
 // run drives the loop to its end. The driver's goroutine has ended when it returns. An interrupt ends ctx: then the loop
-// finishes the step in hand, and what is being generated is given up.
-func (r *rlRun) run(ctx context.Context) (*RLResult, error) {
+// finishes the step in hand, and what is being generated is given up. A broken engine ends whole, and with it any step.
+func (r *rlRun) run(ctx, whole context.Context) (*RLResult, error) {
 	driving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- r.driver.Run(driving) }()
 	r.sampling, r.clock = newSampling(), newClock()
-	err := r.loop(ctx)
+	attempt, forget := either(ctx, whole)
+	err := r.loop(attempt, whole)
 	if errors.Is(err, rollout.ErrEnd) {
-		err = r.early(ctx, err)
+		err = r.early(attempt, err)
 	}
+	if broken := brokenEngine(whole); broken != nil {
+		err = broken
+	}
+	forget()
 	stop()
 	if broken := <-ended; broken != nil {
 		err = broken // a broken promise is the cause of whatever the loop saw
@@ -85,7 +93,7 @@ func (r *rlRun) run(ctx context.Context) (*RLResult, error) {
 }
 
 // loop is the algorithm: take a batch, train on it, serve the new weights; now and then evaluate; save.
-func (r *rlRun) loop(ctx context.Context) error {
+func (r *rlRun) loop(ctx, whole context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
@@ -95,7 +103,7 @@ func (r *rlRun) loop(ctx context.Context) error {
 			return err
 		}
 		r.sampling.stop(batch.Groups)
-		if err := r.step(context.WithoutCancel(ctx), batch); err != nil {
+		if err := r.step(whole, batch); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {

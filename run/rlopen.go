@@ -82,7 +82,7 @@ func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
 
 // openDriver wires agents to the generator through the capture gateway, and the scheduler around them.
 func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
-	gate, err := gateway.New(gateway.Config{Generator: r.engines.generator, Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
+	gate, err := gateway.New(gateway.Config{Generator: watched{r.engines.generator, r.folder.Path, r.fail}, Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
 	if err != nil {
 		return &problem.Problem{Code: problem.Template, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}

@@ -35,7 +35,7 @@ func TestRefusalsNameSettings(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"data.prompt_dataset", "data.prompt_probs", "rollout.batch_size", "rollout.temperature", "rollout.max_new_tokens", "train.batch_size",
+		"data.prompt_dataset", "data.prompt_probs", "rollout.batch_size", "rollout.max_new_tokens", "train.batch_size",
 		"eval.dataset", "ckpt.best_metric_key", "reward.clip_range", "algo.advantage.estimator", "algo.advantage.gamma",
 		"algo.advantage.no_whiten", "algo.advantage.is_correction_level", "algo.advantage.is_correction_mode",
 		"algo.advantage.is_correction_threshold", "actor.dual_clip", "algo.kl.estimator", "algo.kl.use_loss", "algo.kl.target",

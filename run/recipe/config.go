@@ -51,11 +51,11 @@ type RolloutConfig struct {
 	Samples      int     `yaml:"n_samples_per_prompt" help:"rollouts of each prompt: the size of a group" unit:"rollouts" range:">=1"`
 	MaxNewTokens int     `yaml:"max_new_tokens" help:"most tokens sampled in one turn" unit:"tokens" range:">=1"`
 	MaxLen       int     `yaml:"max_len" alias:"data.max_len" help:"most tokens of a rollout, prompt and replies together" unit:"tokens" range:">=2"`
-	Temperature  float64 `yaml:"temperature" help:"divides the logits before sampling" range:">0"`
+	Temperature  float64 `yaml:"temperature" help:"divides the logits before sampling" range:"[0.001,1000]"`
 	TopP         float64 `yaml:"top_p" help:"keep the smallest set of tokens with this probability; 1 keeps all" range:"(0,1]"`
 	TopK         int     `yaml:"top_k" help:"keep the k most likely tokens; 0 keeps all" range:">=0"`
 	MinP         float64 `yaml:"min_p" help:"keep tokens with at least this share of the largest probability; 0 keeps all" range:"[0,1)"`
-	Retries      int     `yaml:"retries" help:"further attempts of a rollout that failed through no fault of the policy" range:">=0"`
+	Retries      int     `yaml:"retries" help:"further attempts of a rollout that failed through no fault of the policy" range:"[0,15]"`
 }
 
 // AlgoConfig says how rewards become gradients.
@@ -197,7 +197,7 @@ type EvalConfig struct {
 	Steps       int      `yaml:"steps" help:"evaluate every so many batches; 0 only at the end" unit:"batches" range:">=0"`
 	AtStart     bool     `yaml:"eval_at_start" help:"also evaluate before the first step"`
 	Samples     int      `yaml:"n_samples_per_prompt" help:"rollouts of each held-out prompt; pass@k needs k of them" unit:"rollouts" range:">=1"`
-	Temperature float64  `yaml:"temperature" help:"sampling temperature of evaluation; 0 is greedy" range:"[0,1000]"`
+	Temperature float64  `yaml:"temperature" help:"sampling temperature of evaluation; 0 is greedy" range:"0 or [0.001,1000]"`
 	MaxSamples  int      `yaml:"max_samples" help:"use at most so many held-out rows; 0 uses all" range:">=0"`
 }
 

@@ -176,23 +176,29 @@ func (s *Setting) check(v reflect.Value) error {
 	return nil
 }
 
-// inRange understands ">=a", ">a" and intervals with round (open) and square (closed) ends.
+// inRange refuses what a range does not hold.
 func inRange(x float64, r string) error {
-	ok := true
-	switch {
-	case r == "":
-	case strings.HasPrefix(r, ">="):
-		ok = x >= number(r[2:])
-	case strings.HasPrefix(r, ">"):
-		ok = x > number(r[1:])
-	default:
-		low, high, _ := strings.Cut(r[1:len(r)-1], ",")
-		ok = x >= number(low) && x <= number(high) && (r[0] == '[' || x > number(low)) && (r[len(r)-1] == ']' || x < number(high))
-	}
-	if !ok {
+	if !within(x, r) {
 		return fmt.Errorf("wants %s, not %v", r, x)
 	}
 	return nil
+}
+
+// within understands ">=a", ">a" and intervals with round (open) and square (closed) ends; "0 or " may stand in front.
+func within(x float64, r string) bool {
+	if rest, ok := strings.CutPrefix(r, "0 or "); ok {
+		return x == 0 || within(x, rest)
+	}
+	switch {
+	case r == "":
+		return true
+	case strings.HasPrefix(r, ">="):
+		return x >= number(r[2:])
+	case strings.HasPrefix(r, ">"):
+		return x > number(r[1:])
+	}
+	low, high, _ := strings.Cut(r[1:len(r)-1], ",")
+	return x >= number(low) && x <= number(high) && (r[0] == '[' || x > number(low)) && (r[len(r)-1] == ']' || x < number(high))
 }
 
 // number parses a bound of a range tag; a bad tag is the programmer's mistake.

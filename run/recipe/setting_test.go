@@ -37,7 +37,10 @@ func TestSet(t *testing.T) {
 		{"data.max_len", "512", ""}, // the original's name of rollout.max_len
 		{"rollout.batch_size", "0", "wants >=1, not 0"},
 		{"rollout.batch_size", "many", `wants a whole number, not "many"`},
-		{"rollout.temperature", "0", "wants >0, not 0"},
+		{"rollout.temperature", "0", "wants [0.001,1000], not 0"},
+		{"rollout.temperature", "1e-30", "wants [0.001,1000], not 1e-30"},
+		{"eval.temperature", "0", ""},
+		{"eval.temperature", "1e-30", "wants 0 or [0.001,1000], not 1e-30"},
 		{"rollout.top_p", "0", "wants (0,1], not 0"},
 		{"rollout.top_p", "1", ""},
 		{"rollout.min_p", "1", "wants [0,1), not 1"},
