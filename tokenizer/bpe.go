@@ -13,6 +13,8 @@ type bpe struct {
 	unknown      int32            // id for characters without a piece, -1 for none
 	fuseUnknown  bool             // one id for a run of them
 	byteFallback bool             // spell such characters in <0x..> pieces
+	prefix       string           // before every character but the first of a piece
+	suffix       string           // behind the last
 	ignoreMerges bool             // a piece that is in the vocabulary as a whole is that id
 	control      []bool           // [id] Tokenizer.IsControl, for ids of the model
 }
@@ -53,34 +55,62 @@ func (m *bpe) encode(dst []int32, text string, guarded bool, w *workspace) []int
 	return dst
 }
 
-// spell fills the list with the characters of text.
+// spell fills the list with the characters of text. An unknown one is written when it is known not to fuse with more.
 func (m *bpe) spell(text string, w *workspace) {
 	w.symbols = w.symbols[:0]
-	fusing := false
+	waiting := false // an unknown character is not written yet
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		char := text[at : at+size]
+		id := m.char(r, char, at == 0, at+size == len(text))
 		at += size
-		id := m.char(r, char)
 		switch {
 		case id >= 0:
-			w.add(id)
-		case m.byteFallback:
-			for i := range len(char) {
-				w.add(m.bytes[char[i]])
+			if waiting {
+				w.add(m.unknown)
 			}
-		case !fusing || !m.fuseUnknown:
-			w.add(m.unknown)
+			waiting = false
+			w.add(id)
+		case m.byteFallback && m.addBytes(char, w):
+		default:
+			if waiting && !m.fuseUnknown {
+				w.add(m.unknown)
+			}
+			waiting = m.unknown >= 0
 		}
-		fusing = id < 0
+	}
+	if waiting {
+		w.add(m.unknown)
 	}
 	if n := len(w.symbols); n > 0 {
 		w.symbols[n-1].next = -1
 	}
 }
 
-func (m *bpe) char(r rune, char string) int32 {
-	if int(r) < len(m.small) {
+// addBytes spells char in <0x..> pieces if all of them exist.
+func (m *bpe) addBytes(char string, w *workspace) bool {
+	for i := range len(char) {
+		if m.bytes[char[i]] < 0 {
+			return false
+		}
+	}
+	for i := range len(char) {
+		w.add(m.bytes[char[i]])
+	}
+	return true
+}
+
+// char is the id of a character at its place in the piece, -1 for none.
+func (m *bpe) char(r rune, char string, first, last bool) int32 {
+	switch {
+	case m.prefix != "" || m.suffix != "":
+		if !first {
+			char = m.prefix + char
+		}
+		if last {
+			char += m.suffix
+		}
+	case int(r) < len(m.small):
 		return m.small[r]
 	}
 	if id, ok := m.ids[char]; ok {

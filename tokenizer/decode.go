@@ -70,7 +70,9 @@ func (s *Stream) feed(id int32) {
 	}
 	piece := string(utf8.RuneError)
 	if id >= 0 && int(id) < len(s.t.pieces) {
-		piece = s.t.pieces[id]
+		if piece = s.t.pieces[id]; piece == "" {
+			return // an id that the file leaves out
+		}
 	}
 	s.from(0)(piece)
 }
@@ -167,6 +169,66 @@ func (s *metaspaceStage) push(f string, next func(string)) {
 }
 
 func (s *metaspaceStage) flush(func(string)) {}
+
+// suffixStage reads the end-of-word suffix as a space, and as nothing at the end of the text; so a piece that holds one
+// waits for the next.
+type suffixStage struct {
+	suffix string
+	held   string
+}
+
+func (s *suffixStage) push(f string, next func(string)) {
+	if s.held != "" {
+		next(strings.ReplaceAll(s.held, s.suffix, " "))
+		s.held = ""
+	}
+	if s.suffix != "" && strings.Contains(f, s.suffix) {
+		s.held = f
+		return
+	}
+	next(f)
+}
+
+func (s *suffixStage) flush(next func(string)) {
+	if s.held != "" {
+		next(strings.ReplaceAll(s.held, s.suffix, ""))
+	}
+	s.held = ""
+}
+
+// wordPieceStage puts a space before every piece that does not continue a word.
+type wordPieceStage struct {
+	prefix           string
+	cleanup, started bool
+}
+
+func (s *wordPieceStage) push(f string, next func(string)) {
+	if s.started {
+		if rest, ok := strings.CutPrefix(f, s.prefix); ok {
+			f = rest
+		} else {
+			f = " " + f
+		}
+	}
+	s.started = true
+	if s.cleanup {
+		f = CleanUp(f)
+	}
+	next(f)
+}
+
+func (s *wordPieceStage) flush(func(string)) {}
+
+// CleanUp takes away the spaces that transformers does not show when clean_up_tokenization_spaces is set in
+// tokenizer_config.json. Decode never does: the text would not encode to its ids again.
+func CleanUp(text string) string {
+	for _, pair := range cleanUps {
+		text = strings.ReplaceAll(text, pair[0], pair[1])
+	}
+	return text
+}
+
+var cleanUps = [][2]string{{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}}
 
 // leadStage strips up to left characters c from the start of the fused text.
 type leadStage struct {

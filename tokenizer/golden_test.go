@@ -106,10 +106,11 @@ func hostile(t testing.TB) []string {
 	return texts.Strings
 }
 
-// sources returns the tokenizer.json of the two bases and of their variants.
+// sources returns the tokenizer.json of the bases and of their variants.
 func sources(t testing.TB) map[string][]byte {
 	t.Helper()
-	bases := map[string][]byte{"trained": read(t, "testdata/trained.json"), "sentence": read(t, "testdata/sentence.json")}
+	bases := map[string][]byte{"trained": read(t, "testdata/trained.json"), "sentence": read(t, "testdata/sentence.json"),
+		"continued": read(t, "testdata/continued.json"), "ended": read(t, "testdata/ended.json")}
 	all := maps.Clone(bases)
 	var variants map[string]jsontext.Value
 	parse(t, read(t, "testdata/variants.json"), &variants)

@@ -161,11 +161,11 @@ func (t *Tokenizer) readModel(v jsontext.Value, added []AddedToken) error {
 			return err
 		}
 	}
-	t.model, t.added = m, slices.Clone(added)
-	slices.SortFunc(t.added, func(a, b AddedToken) int { return cmp.Compare(a.ID, b.ID) })
-	if err := t.number(vocab); err != nil {
+	t.model, t.added, t.ids = m, slices.Clone(added), make(map[string]int32, len(vocab)+len(added))
+	if err := t.number(vocab, added); err != nil {
 		return err
 	}
+	slices.SortFunc(t.added, func(a, b AddedToken) int { return cmp.Compare(a.ID, b.ID) })
 	for i, a := range t.added {
 		t.addedAt[a.ID] = i
 		if int(a.ID) < len(m.control) {
@@ -192,27 +192,38 @@ func (t *Tokenizer) checkAdded(m *bpe, a AddedToken) error {
 	return nil
 }
 
-// number fills pieces and ids so that every id from 0 has exactly one piece.
-func (t *Tokenizer) number(vocab []entry) error {
+// number fills pieces and ids. Added tokens outside the model's vocabulary must follow it without a gap: the reference
+// numbers them itself, in the order of the file, and does not look at their ids.
+func (t *Tokenizer) number(vocab []entry, added []AddedToken) error {
 	all := slices.Clone(vocab)
-	for _, a := range t.added {
-		if _, inModel := t.model.ids[a.Content]; !inModel {
+	next, sparse := int32(len(vocab)), false
+	for _, e := range vocab {
+		sparse = sparse || e.id >= next
+	}
+	for _, a := range added {
+		_, inModel := t.model.ids[a.Content]
+		_, twice := t.ids[a.Content]
+		switch {
+		case twice:
+			return fmt.Errorf("added_tokens: %q is listed twice", a.Content)
+		case inModel:
+		case sparse:
+			return fmt.Errorf("added_tokens: model.vocab leaves out ids, so what id the reference gives %q is not certain", a.Content)
+		case a.ID != next:
+			return fmt.Errorf("added_tokens: %q has id %d where the reference gives it %d", a.Content, a.ID, next)
+		default:
+			next++
 			all = append(all, entry{a.Content, a.ID})
 		}
+		t.ids[a.Content] = a.ID
 	}
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
-	t.pieces, t.ids = make([]string, len(all)), make(map[string]int32, len(all))
-	for i, e := range all {
-		switch {
-		case i > 0 && e.id == all[i-1].id:
-			return fmt.Errorf("id %d belongs to both %q and %q", e.id, all[i-1].piece, e.piece)
-		case int(e.id) > i:
-			return fmt.Errorf("id %d has no token, although %q has id %d", i, e.piece, e.id)
+	top := slices.MaxFunc(all, func(a, b entry) int { return cmp.Compare(a.id, b.id) }).id
+	t.pieces = make([]string, top+1)
+	for _, e := range all {
+		if other := t.pieces[e.id]; other != "" {
+			return fmt.Errorf("id %d belongs to both %q and %q", e.id, other, e.piece)
 		}
-		if other, ok := t.ids[e.piece]; ok {
-			return fmt.Errorf("added_tokens: %q is listed with ids %d and %d", e.piece, other, e.id)
-		}
-		t.pieces[i], t.ids[e.piece] = e.piece, e.id
+		t.pieces[e.id], t.ids[e.piece] = e.piece, e.id
 	}
 	return nil
 }
@@ -241,10 +252,12 @@ func (t *Tokenizer) checkSpelling() error {
 			return fmt.Errorf("added_tokens: special token %q is also how ordinary text is spelled", t.pieces[id])
 		}
 	}
-	if m.byteFallback || m.unknown >= 0 {
+	switch {
+	case m.unknown >= 0, m.byteFallback && !slices.Contains(m.bytes[:], -1):
 		return nil
-	}
-	if !t.byteLevel {
+	case m.byteFallback:
+		return fmt.Errorf("model.byte_fallback: model.vocab lacks <0x%02X> and there is no unk_token, so text would vanish", slices.Index(m.bytes[:], -1))
+	case !t.byteLevel:
 		return fmt.Errorf("model: with neither byte_fallback nor unk_token, characters outside the vocabulary would vanish")
 	}
 	for b, r := range runeOfByte {

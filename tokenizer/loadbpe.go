@@ -6,6 +6,7 @@ import (
 	"encoding/json/jsontext"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // readBPE returns the model and its vocabulary in the order of the file.
@@ -38,14 +39,16 @@ func readBPE(v jsontext.Value) (*bpe, []entry, error) {
 	switch {
 	case f.Dropout != nil && *f.Dropout != 0:
 		return nil, nil, fmt.Errorf("model.dropout: %v is not supported: encoding would be random", *f.Dropout)
-	case f.Prefix != nil && *f.Prefix != "":
-		return nil, nil, fmt.Errorf("model.continuing_subword_prefix: %q is not supported", *f.Prefix)
-	case f.Suffix != nil && *f.Suffix != "":
-		return nil, nil, fmt.Errorf("model.end_of_word_suffix: %q is not supported", *f.Suffix)
 	case len(f.Vocab) == 0:
 		return nil, nil, fmt.Errorf("model.vocab: empty")
 	}
 	m := &bpe{fuseUnknown: f.FuseUnknown, byteFallback: f.ByteFallback, ignoreMerges: f.IgnoreMerges, unknown: -1}
+	if f.Prefix != nil {
+		m.prefix = *f.Prefix
+	}
+	if f.Suffix != nil {
+		m.suffix = *f.Suffix
+	}
 	if err := m.fill(f.Vocab); err != nil {
 		return nil, nil, err
 	}
@@ -79,11 +82,10 @@ func (m *bpe) fill(vocab []entry) error {
 	}
 	for b := range m.bytes {
 		name := fmt.Sprintf("<0x%02X>", b)
-		id, ok := m.ids[name]
-		if !ok && m.byteFallback {
-			return fmt.Errorf("model.byte_fallback: model.vocab lacks %s", name)
+		m.bytes[b] = -1
+		if id, ok := m.ids[name]; ok {
+			m.bytes[b] = id
 		}
-		m.bytes[b] = id
 	}
 	return nil
 }
@@ -97,8 +99,9 @@ func (m *bpe) rank(merges mergeList) error {
 	for rank, pair := range merges {
 		left, okLeft := m.ids[pair[0]]
 		right, okRight := m.ids[pair[1]]
-		to, okTo := m.ids[pair[0]+pair[1]]
-		if !okLeft || !okRight || !okTo {
+		continued, okPrefix := strings.CutPrefix(pair[1], m.prefix)
+		to, okTo := m.ids[pair[0]+continued]
+		if !okLeft || !okRight || !okTo || !okPrefix {
 			return fmt.Errorf("model.merges[%d]: %q + %q: the parts and the result must be in model.vocab", rank, pair[0], pair[1])
 		}
 		key := pairKey(left, right)

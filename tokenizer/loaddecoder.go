@@ -3,7 +3,9 @@
 package tokenizer
 
 import (
+	"cmp"
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"fmt"
 	"unicode/utf8"
 )
@@ -56,10 +58,27 @@ func (d *decoderReader) read(path string, v jsontext.Value) error {
 		return err
 	case "Strip":
 		return d.readStrip(path, v)
+	case "BPEDecoder":
+		f := struct {
+			Type   string `json:"type"`
+			Suffix string `json:"suffix"`
+		}{Suffix: "</w>"}
+		err := fields(path, v, &f)
+		d.add(func() stage { return &suffixStage{suffix: f.Suffix} })
+		return cmp.Or(err, d.growth.by(path, max(1, len(f.Suffix)), 1))
+	case "WordPiece":
+		f := struct {
+			Type    string `json:"type"`
+			Prefix  string `json:"prefix"`
+			Cleanup bool   `json:"cleanup"`
+		}{Prefix: "##", Cleanup: true}
+		err := fields(path, v, &f)
+		d.add(func() stage { return &wordPieceStage{prefix: f.Prefix, cleanup: f.Cleanup} })
+		return err
 	case "Sequence":
 		return d.readSequence(path, v)
 	}
-	return unsupported(path, kind, "ByteLevel, ByteFallback, Fuse, Replace, Metaspace, Strip, Sequence")
+	return unsupported(path, kind, "ByteLevel, ByteFallback, Fuse, Replace, Metaspace, Strip, BPEDecoder, WordPiece, Sequence")
 }
 
 func (d *decoderReader) add(m stageMaker) { d.stages = append(d.stages, m) }
@@ -113,6 +132,8 @@ func (t *Tokenizer) readPostProcessor(path string, v jsontext.Value) error {
 		return fields(path, v, &f)
 	case "TemplateProcessing":
 		return t.readTemplate(path, v)
+	case "BertProcessing", "RobertaProcessing":
+		return t.readBert(path, v)
 	case "Sequence":
 		var f struct {
 			Type       string           `json:"type"`
@@ -123,7 +144,45 @@ func (t *Tokenizer) readPostProcessor(path string, v jsontext.Value) error {
 		}
 		return sequence(path+".processors", f.Processors, t.readPostProcessor)
 	}
-	return unsupported(path, kind, "ByteLevel, TemplateProcessing, Sequence")
+	return unsupported(path, kind, "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing, Sequence")
+}
+
+// readBert reads the two that put cls before a sequence and sep after it.
+func (t *Tokenizer) readBert(path string, v jsontext.Value) error {
+	var f struct {
+		Type           string `json:"type"`
+		Sep            token  `json:"sep"`
+		Cls            token  `json:"cls"`
+		TrimOffsets    bool   `json:"trim_offsets"`
+		AddPrefixSpace bool   `json:"add_prefix_space"`
+	}
+	if err := fields(path, v, &f); err != nil {
+		return err
+	}
+	for _, tok := range []token{f.Cls, f.Sep} {
+		if int(tok.id) >= t.VocabSize() {
+			return fmt.Errorf("%s: %q has id %d, outside the vocabulary of %d", path, tok.piece, tok.id, t.VocabSize())
+		}
+	}
+	t.prefix, t.suffix = append([]int32{f.Cls.id}, t.prefix...), append(t.suffix, f.Sep.id)
+	return nil
+}
+
+// token is ["[SEP]", 102].
+type token entry
+
+func (t *token) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var pair []jsontext.Value
+	var id int64
+	err := json.UnmarshalDecode(dec, &pair)
+	if err != nil || len(pair) != 2 {
+		return cmp.Or(err, fmt.Errorf("must be a token and its id"))
+	}
+	if err := cmp.Or(json.Unmarshal(pair[0], &t.piece), json.Unmarshal(pair[1], &id)); err != nil {
+		return err
+	}
+	t.id, err = id32(fmt.Sprintf("%q", t.piece), id)
+	return err
 }
 
 // templateItem is {"SpecialToken": …} or {"Sequence": …}.
@@ -139,10 +198,15 @@ type templateRef struct {
 
 func (t *Tokenizer) readTemplate(path string, v jsontext.Value) error {
 	var f struct {
-		Type    string         `json:"type"`
-		Single  []templateItem `json:"single"`
-		Pair    jsontext.Value `json:"pair"` // two sequences at once: not offered
-		Special map[string]struct {
+		Type   string         `json:"type"`
+		Single []templateItem `json:"single"`
+		Pair   jsontext.Value `json:"pair"` // two sequences at once: not offered
+
+		// Left over from ByteLevel in some files; the reference does not look at them.
+		AddPrefixSpace bool `json:"add_prefix_space"`
+		TrimOffsets    bool `json:"trim_offsets"`
+		UseRegex       bool `json:"use_regex"`
+		Special        map[string]struct {
 			ID     string   `json:"id"`
 			IDs    []int64  `json:"ids"`
 			Tokens []string `json:"tokens"`

@@ -359,13 +359,10 @@ func readMetaspace(path string, v jsontext.Value) (metaspaceFields, error) {
 	if err := fields(path, v, &f); err != nil {
 		return f, err
 	}
-	if f.AddPrefix != nil && !*f.AddPrefix {
-		if f.Scheme != "" && f.Scheme != "never" {
-			return f, fmt.Errorf("%s: add_prefix_space false contradicts prepend_scheme %q", path, f.Scheme)
-		}
-		f.Scheme = "never"
-	}
 	f.Scheme = cmp.Or(f.Scheme, "always")
+	if f.AddPrefix != nil && !*f.AddPrefix && f.Scheme != "never" {
+		return f, fmt.Errorf("%s: add_prefix_space false contradicts prepend_scheme %q", path, f.Scheme)
+	}
 	if f.Scheme != "always" && f.Scheme != "first" && f.Scheme != "never" {
 		return f, fmt.Errorf("%s.prepend_scheme: unknown value %q", path, f.Scheme)
 	}

@@ -51,7 +51,7 @@ func New(data []byte) (*Tokenizer, error) {
 // JSON returns the tokenizer.json that the tokenizer was built from. The caller must not change it.
 func (t *Tokenizer) JSON() []byte { return t.source }
 
-// VocabSize is the number of ids: 0 … VocabSize-1 all have a token.
+// VocabSize is the highest id plus one. An id below it that the file leaves out has no token and decodes to nothing.
 func (t *Tokenizer) VocabSize() int { return len(t.pieces) }
 
 // ID returns the id of a token spelled as in tokenizer.json.

@@ -131,7 +131,7 @@ func TestTrainRefusals(t *testing.T) {
 		{256, []string{"<a>"}, "need at least 257"},
 		{1 << 30, nil, "at most"},
 		{300, []string{""}, "empty content"},
-		{300, []string{"<a>", "<a>"}, "listed with ids"},
+		{300, []string{"<a>", "<a>"}, "is listed twice"},
 		{300, []string{"A"}, "model.vocab says"},
 	} {
 		if _, err := tokenizer.Train(texts, c.size, c.specials, tokenizer.TrainOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {

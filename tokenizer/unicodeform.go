@@ -1,5 +1,5 @@
 // The Unicode normalization forms. golang.org/x/text follows the stream-safe rule and inserts U+034F into runs of more
-// than 30 combining marks, which the forms themselves do not; segments with such a run are done here.
+// than 30 combining marks, which the forms themselves do not; long segments are done here.
 
 package tokenizer
 
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-const streamSafe = 30 // combining marks in a row that x/text normalizes plainly
+const streamSafe = 30 // bytes of a segment whose marks x/text surely leaves together
 
 // unicodeForm edits segment by segment: a segment is a character that joins nothing before it and all that may join it.
 // A character that the reference does not know to be part of one stands alone.
@@ -49,7 +49,7 @@ func normalSegment(f norm.Form, s string) string {
 	if r, size := utf8.DecodeRuneInString(s); size == len(s) && inert.has(r) {
 		return s
 	}
-	if !longRun(s) {
+	if len(s) <= streamSafe {
 		return f.String(s)
 	}
 	whole := norm.NFD
@@ -61,25 +61,6 @@ func normalSegment(f norm.Form, s string) string {
 		runes = compose(runes)
 	}
 	return string(runes)
-}
-
-// longRun reports whether s may hold a run of marks that x/text would break up.
-func longRun(s string) bool {
-	run := 0
-	for at := 0; at < len(s) && len(s) > streamSafe; {
-		p := norm.NFKD.PropertiesString(s[at:])
-		at += max(p.Size(), 1)
-		marks := utf8.RuneCount(p.Decomposition())
-		if p.LeadCCC() == 0 {
-			run = marks
-		} else {
-			run += max(1, marks)
-		}
-		if run > streamSafe {
-			return true
-		}
-	}
-	return false
 }
 
 // decomposed is form D or KD before its marks are put in order.

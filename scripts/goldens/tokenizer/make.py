@@ -8,7 +8,7 @@ import json
 import pathlib
 import sys
 
-from tokenizers import Tokenizer, decoders, models, normalizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import hostile
 
@@ -58,6 +58,52 @@ def sentence():
     return json.dumps(f, ensure_ascii=False, separators=(",", ":"))
 
 
+NORMALIZERS = [
+    {"type": "NFC"}, {"type": "NFD"}, {"type": "NFKC"}, {"type": "NFKD"}, {"type": "Lowercase"}, {"type": "StripAccents"},
+    {"type": "Strip", "strip_left": True, "strip_right": False}, {"type": "Strip", "strip_left": False, "strip_right": True}, {"type": "Strip", "strip_left": True, "strip_right": True},
+    {"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": "  "}, "content": "_"}, {"type": "Replace", "pattern": {"String": "e\u0301"}, "content": ""},
+    {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, {"type": "Replace", "pattern": {"Regex": "[a-f&&[^c]]|\\p{N}{2,}"}, "content": "<>"},
+    {"type": "Sequence", "normalizers": [{"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}, {"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "Prepend", "prepend": "x"}]},
+]
+BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+PRE_TOKENIZERS = [
+    *({"type": "Split", "pattern": p, "behavior": b, "invert": i} for b in BEHAVIORS for p, i in [({"String": "a"}, False), ({"Regex": "[ab ]"}, False), ({"Regex": "[ab ]"}, True)]),
+    *({"type": "Punctuation", "behavior": b} for b in BEHAVIORS),
+    {"type": "Digits", "individual_digits": True}, {"type": "Digits", "individual_digits": False}, {"type": "Whitespace"}, {"type": "WhitespaceSplit"}, {"type": "BertPreTokenizer"},
+    *({"type": "Metaspace", "replacement": "▁", "prepend_scheme": s, "split": p} for s in ("always", "first", "never") for p in (True, False)),
+    {"type": "Metaspace", "replacement": "▁", "str_rep": "▁", "add_prefix_space": True}, {"type": "Metaspace", "replacement": "_", "prepend_scheme": "never", "add_prefix_space": False},
+    {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}, {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+    {"type": "Split", "pattern": {"Regex": "[^\\p{Han}\\s]{1,3}?x|\\p{Lu}++|[\\p{L}&&[^\\p{Han}\\p{Lu}]]+(?=[!.])|(?:a|bc)?d"}, "behavior": "Isolated", "invert": False},
+    {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "Contiguous"}, {"type": "Digits", "individual_digits": False}, {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}]},
+]
+
+
+def components():
+    """What single components do to every fourth string."""
+    base = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": None, "post_processor": None, "decoder": None,
+            "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}
+    texts = [s for s in hostile.strings()[::4] if len(s) < 90]
+    norm = [[n, [Tokenizer.from_str(json.dumps({**base, "normalizer": n})).normalizer.normalize_str(s) for s in texts]] for n in NORMALIZERS]
+    pre = [[p, [[x for x, _ in Tokenizer.from_str(json.dumps({**base, "pre_tokenizer": p})).pre_tokenizer.pre_tokenize_str(s)] for s in texts]] for p in PRE_TOKENIZERS]
+    dump(DATA / "components.json", {"strings": texts, "normalizers": norm, "pre_tokenizers": pre})
+
+
+def words(prefix, suffix):
+    """A small BPE of whole words, with a mark on the pieces that continue one or on those that end one."""
+    corpus = (DATA / "corpus.txt").read_text()
+    marks = {"continuing_subword_prefix": prefix} if prefix else {"end_of_word_suffix": suffix}
+    t = Tokenizer(models.BPE(unk_token="<unk>", **marks))
+    t.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.decoder = decoders.WordPiece(prefix, cleanup=True) if prefix else decoders.BPEDecoder(suffix)
+    t.train_from_iterator(corpus.split("\n"), trainers.BpeTrainer(vocab_size=400, special_tokens=["<unk>", "<s>", "</s>"], show_progress=False,
+                          **marks))
+    f = json.loads(t.to_str())
+    f["post_processor"] = {"type": "BertProcessing", "sep": ["</s>", 2], "cls": ["<s>", 1]} if prefix else \
+        {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 1], "trim_offsets": True, "add_prefix_space": False}
+    return json.dumps(f, ensure_ascii=False, separators=(",", ":"))
+
+
 def vary(bases, spec):
     """The tokenizer.json of a variant; variant in golden_test.go does the same."""
     f = copy.deepcopy(json.loads(bases[spec["base"]]))
@@ -76,7 +122,10 @@ def main():
         return
     dump(DATA / "hostile.json", {"strings": hostile.strings()})
     (DATA / "sentence.json").write_text(sentence())
-    bases = {name: (DATA / (name + ".json")).read_text() for name in ("trained", "sentence")}
+    (DATA / "continued.json").write_text(words("##", ""))
+    (DATA / "ended.json").write_text(words("", "</w>"))
+    components()
+    bases = {name: (DATA / (name + ".json")).read_text() for name in ("trained", "sentence", "continued", "ended")}
     out = DATA / "golden"
     for name, source in bases.items():
         golden(name, source, out)
