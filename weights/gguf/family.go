@@ -148,7 +148,6 @@ func (s *source) phi3() error {
 	if rotary := s.meta.integer(s.key("rope.dimension_count"), int64(s.headDim)); rotary != int64(s.headDim) {
 		s.config["partial_rotary_factor"] = float64(rotary) / float64(s.headDim)
 	}
-	s.meta.integer(s.key("rope.scaling.attn_factor"), 0) // follows from the two lengths
 	return s.longRope()
 }
 

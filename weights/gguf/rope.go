@@ -97,6 +97,15 @@ func (s *source) longRope() error {
 		}
 		return nil
 	}
+	if original < 2 {
+		return fmt.Errorf("%s: %d is not possible", s.key("rope.scaling.original_context_length"), original)
+	}
+	// transformers computes the scale of the scores from the two lengths, so the stored one must be the same.
+	scale := max(1, float64(s.count("context_length", 0))/float64(original))
+	want := math.Sqrt(1 + math.Log(scale)/math.Log(float64(original)))
+	if got := s.meta.number(s.key("rope.scaling.attn_factor"), want); math.Abs(got-want) > 1e-4*want {
+		return fmt.Errorf("%s: %v is not supported (%v follows from the lengths)", s.key("rope.scaling.attn_factor"), got, want)
+	}
 	s.config["original_max_position_embeddings"] = original
 	scaling := map[string]any{"type": "longrope"}
 	for name, field := range map[string]string{long: "long_factor", short: "short_factor"} {

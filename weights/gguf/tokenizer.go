@@ -24,12 +24,10 @@ func (v *vocabulary) tokenizer() any {
 	added := []addedToken{}
 	for id, token := range v.tokens {
 		vocab[token] = id
-		switch v.types[id] {
-		case tokenControl, tokenUnknown:
+		kind := v.types[id]
+		if kind == tokenControl || kind == tokenUnknown || kind == tokenUser {
 			strips := v.strips && !slices.Contains([]string{"<unk>", "<s>", "<|endoftext|>"}, token)
-			added = append(added, addedToken{ID: id, Content: token, Special: true, RStrip: strips})
-		case tokenUser:
-			added = append(added, addedToken{ID: id, Content: token})
+			added = append(added, addedToken{ID: id, Content: token, Special: kind != tokenUser, RStrip: strips})
 		}
 	}
 	out := component{

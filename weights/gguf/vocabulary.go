@@ -30,7 +30,7 @@ type vocabulary struct {
 	prefix  bool  // a space is put before the text
 	addBOS  bool
 	addEOS  bool
-	strips  bool // spaces after a control token belong to it, as in Phi-3
+	strips  bool // spaces after an added token belong to it, as llama.cpp has it for Phi-3
 	context int
 	special map[string]int64 // bos, eos, unk, pad → id
 	eos     []int64          // what ends a generation
