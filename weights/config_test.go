@@ -35,18 +35,21 @@ func TestParseConfig(t *testing.T) {
 	three := int32(3)
 	want = ModelConfig{Architecture: Qwen3, HiddenSize: 24, IntermediateSize: 40, NumHiddenLayers: 2, NumAttentionHeads: 4, NumKeyValueHeads: 2,
 		HeadDim: 16, VocabSize: 100, MaxPositionEmbeddings: 40960, RMSNormEps: 1e-6, RopeTheta: 1e6, BOS: &three, EOS: []int32{4}}
-	if show(c) != show(want) || !c.QKNorm() {
+	if show(c) != show(want) || !c.Family().QKNorm {
 		t.Errorf("got  %s\nwant %s", show(c), show(want))
 	}
 }
 
 func show(c ModelConfig) string {
-	bos := int32(-1)
-	if c.BOS != nil {
-		bos = *c.BOS
+	id := func(p *int32) int32 {
+		if p == nil {
+			return -1
+		}
+		return *p
 	}
-	c.BOS = nil
-	return fmt.Sprintf("%+v bos %d", c, bos)
+	bos, pad := id(c.BOS), id(c.PAD)
+	c.BOS, c.PAD = nil, nil
+	return fmt.Sprintf("%+v bos %d pad %d", c, bos, pad)
 }
 
 // edit puts a field into a config, replacing the one of the same name.
@@ -64,22 +67,28 @@ func edit(config, field, value string) string {
 
 func TestConfigRefusals(t *testing.T) {
 	for _, c := range []struct{ base, field, value, want string }{
-		{llamaJSON, "architectures", `["MistralForCausalLM"]`, `architectures: ["MistralForCausalLM"] is not supported`},
+		{llamaJSON, "architectures", `["BlendForCausalLM"]`, `architectures: ["BlendForCausalLM"] is not supported (Gemma2ForCausalLM, `},
 		{llamaJSON, "architectures", `[]`, "architectures"},
 		{llamaJSON, "model_type", `"qwen3"`, `model_type: "qwen3" does not belong to LlamaForCausalLM`},
 		{llamaJSON, "auto_map", `{"AutoModel":"modeling.X"}`, "auto_map: code that comes with a model is never run"},
 		{llamaJSON, "trust_remote_code", `true`, "trust_remote_code"},
 		{llamaJSON, "_attn_implementation_internal", `"flash"`, "_attn_implementation_internal: unknown field"},
 		{llamaJSON, "quantization_config", `{"quant_method":"fp8"}`, "quantization_config"},
-		{llamaJSON, "rope_scaling", `{"rope_type":"llama3","factor":8.0}`, "rope_scaling"},
-		{llamaJSON, "rope_scaling", `{"type":"linear","factor":2.0}`, "rope_scaling"},
-		{llamaJSON, "rope_parameters", `{"rope_theta":10000.0,"rope_type":"yarn"}`, `rope_parameters.rope_type: "yarn" is not supported`},
+		{llamaJSON, "rope_scaling", `{"rope_type":"llama3","factor":8.0}`, "rope_scaling: low_freq_factor 0 and high_freq_factor 0 must be"},
+		{llamaJSON, "rope_scaling", `{"type":"linear"}`, "rope_scaling: factor is missing"},
+		{llamaJSON, "rope_scaling", `{"type":"linear","factor":0.5}`, "rope_scaling: factor: 0.5 must be between 1 and 1e6"},
+		{llamaJSON, "rope_scaling", `{"type":"linear","rope_type":"yarn","factor":2.0}`, `rope_scaling: rope_type "yarn" contradicts type "linear"`},
+		{llamaJSON, "rope_scaling", `{"type":"mrope","mrope_section":[16,24,24]}`, `rope_scaling: mrope_section: unknown object member name`},
+		{llamaJSON, "rope_scaling", `{"type":"ntk","factor":2.0}`, `rope_scaling: "ntk" is not supported (linear, dynamic, llama3, yarn and longrope are)`},
+		{llamaJSON, "rope_scaling", `{"type":"yarn","factor":2.0,"beta_fast":1.0,"beta_slow":3.0}`, "rope_scaling: beta_slow 3 and beta_fast 1"},
+		{llamaJSON, "rope_scaling", `{"type":"longrope","factor":2.0,"short_factor":[1.0],"long_factor":[1.0]}`, "factor: has 1 numbers; a head has 4 frequencies"},
 		{llamaJSON, "rope_parameters", `{"rope_theta":500000.0,"rope_type":"default"}`, "rope_theta: contradicts"},
 		{llamaJSON, "hidden_act", `"gelu"`, `hidden_act: "gelu" is not supported`},
-		{llamaJSON, "mlp_bias", `true`, "mlp_bias"},
-		{llamaJSON, "sliding_window", `4096`, "sliding_window"},
-		{qwenJSON, "use_sliding_window", `true`, "use_sliding_window"},
-		{qwenJSON, "layer_types", `["full_attention","sliding_attention"]`, "layer_types"},
+		{qwenJSON, "mlp_bias", `true`, "mlp_bias: true is not supported for Qwen3ForCausalLM"},
+		{llamaJSON, "sliding_window", `4096`, "sliding_window: 4096 is not supported for LlamaForCausalLM"},
+		{qwenJSON, "layer_types", `["full_attention","sliding_attention"]`, "sliding_window: missing, although layer_types has sliding_attention"},
+		{qwenJSON, "layer_types", `["full_attention","linear_attention"]`, `layer_types: "linear_attention" is not supported (full_attention and sliding_attention are)`},
+		{qwenJSON, "layer_types", `["full_attention"]`, "layer_types: has 1 entries for 2 layers"},
 		{qwenJSON, "attention_dropout", `0.1`, "attention_dropout"},
 		{llamaJSON, "partial_rotary_factor", `0.5`, "partial_rotary_factor"},
 		{llamaJSON, "pretraining_tp", `2`, "pretraining_tp"},
@@ -114,6 +123,10 @@ func TestConfigAccepted(t *testing.T) {
 	for _, c := range []struct{ base, field, value string }{
 		{llamaJSON, "rope_scaling", `null`},
 		{llamaJSON, "rope_scaling", `{"rope_type":"default"}`},
+		{llamaJSON, "rope_scaling", `{"type":"linear","factor":2.0}`},
+		{llamaJSON, "rope_scaling", `{"type":"dynamic","factor":2.0}`},
+		{llamaJSON, "rope_parameters", `{"rope_theta":10000.0,"rope_type":"yarn","factor":4.0}`},
+		{llamaJSON, "mlp_bias", `true`},
 		{llamaJSON, "rope_parameters", `{"rope_theta":10000.0,"rope_type":"default"}`},
 		{llamaJSON, "num_key_value_heads", `null`},
 		{llamaJSON, "eos_token_id", `null`},
@@ -130,7 +143,11 @@ func TestConfigAccepted(t *testing.T) {
 }
 
 func TestMarshalConfigRoundTrip(t *testing.T) {
-	for _, text := range []string{llamaJSON, qwenJSON, edit(llamaJSON, "eos_token_id", "null"), edit(qwenJSON, "attention_bias", "true")} {
+	texts := []string{llamaJSON, qwenJSON, edit(llamaJSON, "eos_token_id", "null"), edit(qwenJSON, "attention_bias", "true")}
+	for _, text := range published {
+		texts = append(texts, text)
+	}
+	for _, text := range texts {
 		c, err := ParseConfig([]byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -175,6 +192,9 @@ func TestTensorsOfConfig(t *testing.T) {
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(llamaJSON))
 	f.Add([]byte(qwenJSON))
+	for _, text := range published {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := ParseConfig(data)
 		if err != nil {

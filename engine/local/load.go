@@ -6,6 +6,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"molt/engine"
@@ -16,6 +17,7 @@ import (
 
 // Shape is the decoder that a Hugging Face configuration describes. Callers may lower MaxPositions to save memory.
 func Shape(c weights.ModelConfig) (model.Config, error) {
+	f := c.Family()
 	shape := model.Config{
 		Vocab:        c.VocabSize,
 		Dim:          c.HiddenSize,
@@ -28,14 +30,67 @@ func Shape(c weights.ModelConfig) (model.Config, error) {
 		NormEps:      float32(c.RMSNormEps),
 		RopeTheta:    c.RopeTheta,
 		Tied:         c.TieWordEmbeddings,
-		QKNorm:       c.QKNorm(),
-		QKVBias:      c.AttentionBias,
+		QKNorm:       f.QKNorm,
+		QKVBias:      c.AttentionBias || f.QKVBias,
 		OBias:        c.AttentionBias,
+
+		NormPlusOne:  f.NormPlusOne,
+		QKNormWide:   f.QKNormWide,
+		MLPBias:      c.MLPBias,
+		GELU:         f.GELU,
+		Fused:        f.Fused,
+		Scaling:      model.Scaling(c.RopeScaling),
+		LocalTheta:   c.RopeLocalBaseFreq,
+		AttentionCap: float32(c.AttnLogitSoftcapping),
+		LogitCap:     float32(c.FinalLogitSoftcapping),
 	}
+	if d := c.RotaryDim(); d != c.HeadDim {
+		shape.Rotary = d
+	}
+	for _, l := range c.Layers() {
+		shape.Kinds = append(shape.Kinds, model.Kind(l))
+	}
+	shape.Norms = norms(f)
+	setFactors(&shape, c)
 	if err := shape.Validate(); err != nil {
 		return model.Config{}, fmt.Errorf("local: this %s cannot be run: %w", c.Architecture, err)
 	}
 	return shape, nil
+}
+
+func norms(f weights.Family) model.Norms {
+	switch {
+	case f.PostNorm:
+		return model.PostNorm
+	case f.Sandwich:
+		return model.Sandwich
+	}
+	return model.PreNorm
+}
+
+// setFactors translates the factors; those that are 1 are left out, so that nothing multiplies by them.
+func setFactors(shape *model.Config, c weights.ModelConfig) {
+	factor := func(v float64) float32 {
+		if v == 1 {
+			return 0
+		}
+		return float32(v)
+	}
+	if c.Family().ScaledEmbed {
+		shape.EmbedScale = factor(math.Sqrt(float64(c.HiddenSize)))
+	} else {
+		shape.EmbedScale = factor(c.EmbeddingMultiplier)
+	}
+	shape.ResidualScale = factor(c.ResidualMultiplier)
+	if c.LogitsScaling != 0 {
+		shape.LogitScale = factor(1 / c.LogitsScaling)
+	}
+	switch {
+	case c.QueryPreAttnScalar != 0:
+		shape.AttentionScale = float32(1 / math.Sqrt(c.QueryPreAttnScalar))
+	case c.AttentionMultiplier != 0:
+		shape.AttentionScale = float32(c.AttentionMultiplier)
+	}
 }
 
 // Read reads a model from an open folder, as version 0.
@@ -69,46 +124,6 @@ func Init(shape model.Config, seed uint64) (engine.Weights, error) {
 	}
 	w.Fingerprint = fingerprint(w.Tensors)
 	return w, nil
-}
-
-// Export prepares weights for a Hugging Face folder. The caller adds the tokenizer's files and the ids that end a
-// generation. The tensors' data is shared with w.
-func Export(shape model.Config, w engine.Weights) (weights.Model, error) {
-	switch {
-	case shape.QKVBias != shape.OBias:
-		return weights.Model{}, errors.New("local: export: biases on some attention projections only; config.json knows all or none")
-	case shape.ValueHead:
-		return weights.Model{}, errors.New("local: export: a value head has no place in a causal language model's folder")
-	}
-	m := weights.Model{Step: int64(w.Version), Config: weights.ModelConfig{
-		Architecture:          weights.Llama,
-		HiddenSize:            shape.Dim,
-		IntermediateSize:      shape.FFN,
-		NumHiddenLayers:       shape.Layers,
-		NumAttentionHeads:     shape.Heads,
-		NumKeyValueHeads:      shape.KVHeads,
-		HeadDim:               shape.HeadDim,
-		VocabSize:             shape.Vocab,
-		MaxPositionEmbeddings: shape.MaxPositions,
-		RMSNormEps:            decimal(shape.NormEps),
-		RopeTheta:             shape.RopeTheta,
-		TieWordEmbeddings:     shape.Tied,
-		AttentionBias:         shape.QKVBias,
-	}}
-	if shape.QKNorm {
-		m.Config.Architecture = weights.Qwen3
-	}
-	for _, t := range w.Tensors {
-		m.Tensors = append(m.Tensors, weights.Tensor(t))
-	}
-	return m, nil
-}
-
-// decimal is the float64 that people would write for x: 1e-6, not the 9.999999974752427e-07 that float32 holds.
-func decimal(x float32) float64 {
-	var d float64
-	fmt.Sscan(fmt.Sprint(x), &d)
-	return d
 }
 
 // checkWeights reports everything about w that keeps it from being the weights of a model with these parameters.

@@ -4,60 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"molt/engine"
 	"molt/engine/local"
 	"molt/weights"
 )
-
-func TestExportAndReadBack(t *testing.T) {
-	for name, shape := range shapes {
-		shape.ValueHead = false
-		w := fresh(t, shape)
-		m, err := local.Export(shape, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := filepath.Join(t.TempDir(), "model")
-		manifest, err := weights.WriteFolder(dir, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder, err := weights.ReadFolder(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		gotShape, got, err := local.Read(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := folder.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(shape, gotShape); diff != "" {
-			t.Errorf("%s: shape changed on its way through a folder:\n%s", name, diff)
-		}
-		if got.Fingerprint != w.Fingerprint || manifest.Fingerprint != w.Fingerprint {
-			t.Errorf("%s: fingerprint %s, in the manifest %s; want %s", name, got.Fingerprint, manifest.Fingerprint, w.Fingerprint)
-		}
-	}
-}
-
-func TestExportRefusesWhatAFolderCannotHold(t *testing.T) {
-	shape := shapes["llama"]
-	if _, err := local.Export(shape, engine.Weights{}); err == nil || !strings.Contains(err.Error(), "value head") {
-		t.Errorf("a value head: error %v", err)
-	}
-	shape.ValueHead, shape.OBias = false, false
-	if _, err := local.Export(shape, engine.Weights{}); err == nil || !strings.Contains(err.Error(), "biases") {
-		t.Errorf("some biases: error %v", err)
-	}
-}
 
 func TestShapeNamesWhatItCannotRun(t *testing.T) {
 	c := weights.ModelConfig{Architecture: weights.Llama, HiddenSize: 24, IntermediateSize: 8, NumHiddenLayers: 1, NumAttentionHeads: 1,

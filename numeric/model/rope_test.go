@@ -46,6 +46,7 @@ func TestScalings(t *testing.T) {
 		want      [4]float64 // frequencies
 		attention float64
 	}{
+		{Scaling{Type: "dynamic", Factor: 4}, 99, [4]float64{1, 0.1, 0.01, 0.001}, 1},
 		{Scaling{Type: "linear", Factor: 4}, 99, [4]float64{0.25, 0.025, 0.0025, 0.00025}, 1},
 		{Scaling{Type: "longrope", Factor: 32, Original: 64, Short: short, Long: long}, 64, [4]float64{1, 0.05, 0.0025, 0.000125}, 1.354006},
 		{Scaling{Type: "longrope", Factor: 32, Original: 64, Short: short, Long: long}, 65, [4]float64{0.5, 0.025, 0.00125, 0.0000625}, 1.354006},
@@ -67,7 +68,7 @@ func TestScalings(t *testing.T) {
 		}
 	}
 	for want, s := range map[string]Scaling{
-		"is none of":              {Type: "dynamic", Factor: 2},
+		"is none of":              {Type: "ntk", Factor: 2},
 		"factor 0.5":              {Type: "linear", Factor: 0.5},
 		"original positions 0":    {Type: "yarn", Factor: 2},
 		"low frequency factor 4":  {Type: "llama3", Factor: 2, Original: 9, LowFreq: 4, HighFreq: 1},

@@ -9,7 +9,7 @@ import (
 // Scaling changes the rotary frequencies for contexts longer than those that a model was first trained on. The formulas are
 // those of Hugging Face transformers. Fields that a Type does not name are not read.
 type Scaling struct {
-	Type     string  // "" none, or linear, llama3, yarn, longrope
+	Type     string  // "" none, or linear, dynamic (grows with sequences beyond MaxPositions: so never), llama3, yarn, longrope
 	Factor   float64 // all: how much longer, at least 1
 	Original int     // llama3, yarn, longrope: positions of the first training
 
@@ -29,14 +29,14 @@ func (s Scaling) validate(half int) error {
 	switch s.Type {
 	case "":
 		return nil
-	case "linear", "llama3", "yarn", "longrope":
+	case "linear", "dynamic", "llama3", "yarn", "longrope":
 	default:
-		return fmt.Errorf("type %q is none of linear, llama3, yarn, longrope", s.Type)
+		return fmt.Errorf("type %q is none of linear, dynamic, llama3, yarn, longrope", s.Type)
 	}
 	switch {
 	case !(s.Factor >= 1 && s.Factor <= 1e6):
 		return fmt.Errorf("factor %g; it must be between 1 and 1e6", s.Factor)
-	case s.Type != "linear" && (s.Original < 2 || s.Original > 1<<30):
+	case s.Type != "linear" && s.Type != "dynamic" && (s.Original < 2 || s.Original > 1<<30):
 		return fmt.Errorf("original positions %d; there must be between 2 and 2^30", s.Original)
 	case s.Type == "llama3" && !(s.LowFreq > 0 && s.HighFreq > s.LowFreq && s.HighFreq <= 1e6):
 		return fmt.Errorf("low frequency factor %g, high %g; they must be above 0 and ascend", s.LowFreq, s.HighFreq)
