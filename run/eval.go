@@ -58,19 +58,19 @@ func (r *EvalResult) String() string {
 
 // Eval measures cfg's model on cfg's held-out prompts. It writes nothing.
 func Eval(ctx context.Context, cfg *recipe.Config, view View) (*EvalResult, error) {
-	m, tasks, err := preflightEval(cfg)
+	p, err := preflightEval(cfg)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(view.talk(), "evaluating %s on %d prompts\n", spell.Quoted(m.Path), len(tasks))
-	e, clock, err := evaluate(ctx, cfg, m, tasks)
+	fmt.Fprintf(view.talk(), "evaluating %s on %d prompts\n", spell.Quoted(p.model.Path), len(p.tasks))
+	e, clock, err := p.evaluate(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := gradable(cfg, e); err != nil {
 		return nil, err
 	}
-	return evalResult(cfg, m, e, clock), nil
+	return evalResult(cfg, p.model, e, clock), nil
 }
 
 // gradable refuses an evaluation of which nothing could be graded: it says nothing about the model.
@@ -85,39 +85,51 @@ func gradable(cfg *recipe.Config, e *rollout.Evaluation) error {
 	}
 }
 
-// preflightEval opens and checks what an evaluation reads.
-func preflightEval(cfg *recipe.Config) (*models.Model, []agent.Task, error) {
+// evalPlan is what an evaluation reads, opened and checked.
+type evalPlan struct {
+	cfg    *recipe.Config
+	model  *models.Model
+	create func() agent.Env
+	tasks  []agent.Task
+}
+
+func preflightEval(cfg *recipe.Config) (*evalPlan, error) {
 	if len(cfg.Eval.Dataset) == 0 {
-		return nil, nil, &problem.Problem{Code: problem.Combined, Where: "eval.dataset", What: "nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"}
+		return nil, &problem.Problem{Code: problem.Combined, Where: "eval.dataset", What: "nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"}
 	}
 	m, err := models.Open(cfg.Model.Path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := m.NeedTemplate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	keys := prompts.Keys{Input: cfg.Data.InputKey, Label: cfg.Data.LabelKey, Tools: cfg.Data.ToolsKey, ID: cfg.Data.IDKey}
 	sets, err := tasks.Read(cfg.Eval.Dataset, nil, keys, cfg.Eval.MaxSamples)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := possible(m, cfg, sets); err != nil {
-		return nil, nil, err
+	create, err := environment(&cfg.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if err := possible(m, cfg, create, sets); err != nil {
+		return nil, err
 	}
 	tasks, err := tasks.HeldOut(sets, cfg.Train.Seed)
-	return m, tasks, err
+	return &evalPlan{cfg, m, create, tasks}, err
 }
 
 // evaluate runs the tasks on a generator of its own.
-func evaluate(ctx context.Context, cfg *recipe.Config, m *models.Model, tasks []agent.Task) (_ *rollout.Evaluation, _ *clock, err error) {
+func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *clock, err error) {
+	cfg, m := p.cfg, p.model
 	shape, err := models.Bounded(m.Shape, cfg.Rollout.MaxLen)
 	if err != nil {
 		return nil, nil, err
 	}
 	capacity := cfg.Engine.InFlight
 	if capacity == 0 {
-		capacity = min(128, len(tasks)*cfg.Eval.Samples)
+		capacity = min(128, len(p.tasks)*cfg.Eval.Samples)
 	}
 	generator, err := local.NewGenerator(shape, m.Weights, models.Engine(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, shape))
 	if err != nil {
@@ -130,10 +142,10 @@ func evaluate(ctx context.Context, cfg *recipe.Config, m *models.Model, tasks []
 	if err != nil {
 		return nil, nil, &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
-	runner := newRunner(cfg, func(job agent.Job) (agent.Policy, error) {
+	runner := newRunner(cfg, p.create, func(job agent.Job) (agent.Policy, error) {
 		return gate.Open(gateway.Options{Seed: cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(cfg, m.Stops(), true)})
 	})
-	return drive(whole, evalDriver(cfg, shape.Vocab, capacity), runner, tasks, cfg.Eval.Samples)
+	return drive(whole, evalDriver(cfg, shape.Vocab, capacity), runner, p.tasks, cfg.Eval.Samples)
 }
 
 func evalDriver(cfg *recipe.Config, vocab, capacity int) rollout.Config {

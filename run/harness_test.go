@@ -37,6 +37,15 @@ import (
 // childVar names the file with the job of a child process.
 const childVar = "MOLT_TEST_JOB"
 
+// environments are those of the tests, by name; a test may replace one.
+var environments = map[string]func() agent.Env{}
+
+func init() {
+	for _, name := range []string{"vowels", "faulty", "rich", "richer", "booked", "flaky"} {
+		agent.Register(name, "of the tests", struct{}{}, always(func() agent.Env { return environments[name]() }))
+	}
+}
+
 func TestMain(m *testing.M) {
 	environments["vowels"] = func() agent.Env { return &vowels{} }
 	environments["faulty"] = func() agent.Env { return &faulty{} }

@@ -129,11 +129,11 @@ func (p *Plan) generator(m local.Memory) {
 
 // PlanEval says what `molt eval` would do.
 func PlanEval(cfg *recipe.Config) (*Plan, error) {
-	model, tasks, err := preflightEval(cfg)
+	e, err := preflightEval(cfg)
 	if err != nil {
 		return nil, err
 	}
-	shape, err := models.Bounded(model.Shape, cfg.Rollout.MaxLen)
+	shape, err := models.Bounded(e.model.Shape, cfg.Rollout.MaxLen)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func PlanEval(cfg *recipe.Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Command: "eval", Model: model.Path, Parameters: int64(shape.ParamCount()), HeldOut: len(tasks), Rollouts: len(tasks) * cfg.Eval.Samples}
+	p := &Plan{Command: "eval", Model: e.model.Path, Parameters: int64(shape.ParamCount()), HeldOut: len(e.tasks), Rollouts: len(e.tasks) * cfg.Eval.Samples}
 	p.add("weights as read", 4*p.Parameters)
 	p.generator(m)
 	p.Writes = []string{"nothing"}

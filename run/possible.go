@@ -23,7 +23,7 @@ import (
 const maxProblems = 20
 
 // possible renders every prompt, and refuses one that leaves no room for a reply or that the agent cannot begin with.
-func possible(m *models.Model, c *recipe.Config, sets []*tasks.Set) error {
+func possible(m *models.Model, c *recipe.Config, create func() agent.Env, sets []*tasks.Set) error {
 	var problems []error
 	for _, set := range sets {
 		tasks, err := set.Tasks(c.Train.Seed)
@@ -33,7 +33,7 @@ func possible(m *models.Model, c *recipe.Config, sets []*tasks.Set) error {
 		for _, t := range tasks {
 			err := promptFits(m, c, t)
 			if err == nil {
-				err = agentBegins(c, t)
+				err = agentBegins(create, t)
 			}
 			if err == nil {
 				continue
@@ -61,14 +61,16 @@ func promptFits(m *models.Model, c *recipe.Config, t agent.Task) error {
 	return nil
 }
 
-// agentBegins resets an agent of this binary with the task: they need nothing but the row, so what they refuse now they
-// would refuse in every rollout.
-func agentBegins(c *recipe.Config, t agent.Task) error {
-	if c.Agent.Name != "shop" && c.Agent.Name != "answer" {
-		return nil
+// agentBegins asks an environment that can tell whether it can play a task.
+func agentBegins(create func() agent.Env, t agent.Task) error {
+	env := create()
+	if env == nil {
+		return nil // every rollout will say so
 	}
-	env := environments[c.Agent.Name]()
-	_, err := env.Reset(context.Background(), t)
+	var err error
+	if c, ok := env.(agent.Checker); ok {
+		err = c.Check(context.Background(), t)
+	}
 	if err := errors.Join(err, env.Close()); err != nil {
 		return &problem.Problem{Code: problem.Data, What: err.Error(), Fix: "mend the row, or name the key of its label with --data.label_key", Err: err}
 	}

@@ -9,8 +9,6 @@ import (
 	"molt/agent"
 	"molt/algo"
 	"molt/engine/local"
-	"molt/examples/answer"
-	"molt/examples/shop"
 	"molt/numeric/model"
 	"molt/prompts"
 	"molt/run/models"
@@ -19,12 +17,6 @@ import (
 	"molt/run/tasks"
 	"molt/traj"
 )
-
-// environments are the agents in the binary, by the names of agent.name.
-var environments = map[string]func() agent.Env{
-	"shop":   func() agent.Env { return shop.New() },
-	"answer": func() agent.Env { return answer.New() },
-}
 
 // rlPlan is a configuration with everything resolved that the loop needs.
 type rlPlan struct {
@@ -35,7 +27,8 @@ type rlPlan struct {
 	others   companions
 	algo     algo.Config
 	stream   *prompts.Stream
-	prompts  int // rows to train on
+	prompts  int              // rows to train on
+	create   func() agent.Env // of the environment that is played
 	heldOut  []agent.Task
 	inputs   map[string]string // digests of what the run reads
 	capacity int               // rollouts in flight
@@ -162,7 +155,10 @@ func (p *rlPlan) data() error {
 	if err != nil {
 		return err
 	}
-	if err := possible(p.model, c, append(sets, evalSets...)); err != nil {
+	if p.create, err = environment(&c.Agent); err != nil {
+		return err
+	}
+	if err := possible(p.model, c, p.create, append(sets, evalSets...)); err != nil {
 		return err
 	}
 	if p.heldOut, err = tasks.HeldOut(evalSets, c.Train.Seed); err != nil {

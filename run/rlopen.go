@@ -87,7 +87,7 @@ func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
 		return &problem.Problem{Code: problem.Template, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
 	}
 	r.gateway = gate
-	runner := newRunner(r.cfg, r.recorder.wrap(r.sessions(gate)))
+	runner := newRunner(r.cfg, plan.create, r.recorder.wrap(r.sessions(gate)))
 	if !r.saved.Resumed {
 		r.driver, err = rollout.New(r.driverConfig(plan), runner, r.source, 0)
 		return err
@@ -148,10 +148,10 @@ func (r *rlRun) driverConfig(plan *rlPlan) rollout.Config {
 // seconds turns a setting into a duration.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// newRunner makes the agent that the configuration names.
-func newRunner(cfg *recipe.Config, open agent.Opener) agent.Runner {
+// newRunner plays environments that create makes.
+func newRunner(cfg *recipe.Config, create func() agent.Env, open agent.Opener) agent.Runner {
 	limits := agent.Defaults()
 	step := seconds(cfg.Agent.StepTimeout)
 	limits.Turns, limits.Reset, limits.Step, limits.Close = cfg.Agent.MaxTurns, step, step, min(limits.Close, step)
-	return &agent.EnvRunner{Config: limits, New: environments[cfg.Agent.Name], Open: open}
+	return &agent.EnvRunner{Config: limits, New: create, Open: open}
 }

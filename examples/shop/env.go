@@ -36,6 +36,14 @@ type Env struct {
 // New makes an environment for one episode.
 func New() agent.Env { return &Env{} }
 
+// Check implements agent.Checker.
+func (e *Env) Check(_ context.Context, task agent.Task) error {
+	if _, err := parseLabel(task.Label); err != nil {
+		return fmt.Errorf("shop: label of task %s: %w", task.ID, err)
+	}
+	return nil
+}
+
 // Reset implements agent.Env. The label says everything; the messages are shown as they are.
 func (e *Env) Reset(_ context.Context, task agent.Task) (agent.Start, error) {
 	list, err := parseLabel(task.Label)

@@ -39,10 +39,12 @@ type DataConfig struct {
 
 // AgentConfig says what acts on a prompt.
 type AgentConfig struct {
-	Name        string  `yaml:"name" help:"agent: shop (the quickstart's tool task) or answer (one reply, compared with the label)" enum:"shop,answer"`
+	Name        string  `yaml:"name" help:"the environment"` // one of agent.Kinds, whose settings are agent.NAME.KEY; see agents.go
 	MaxTurns    int     `yaml:"max_turns" help:"most calls of the policy in a rollout" unit:"turns" range:">=1"`
 	StepTimeout float64 `yaml:"step_timeout" help:"longest one environment step may take" unit:"s" range:"(0,1000000]"`
 	Timeout     float64 `yaml:"timeout" help:"longest one rollout may take, generation included" unit:"s" range:"(0,1000000]"`
+
+	own map[string]any // settings of environments, by kind, as agent.Kind.Settings made them
 }
 
 // RolloutConfig says how rollouts are made.

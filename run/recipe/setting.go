@@ -31,13 +31,20 @@ type Setting struct {
 
 // Settings lists the settings of the configuration that cfg points to, in order of declaration.
 func Settings(cfg any) []*Setting {
-	return settingsOf(reflect.ValueOf(cfg).Elem(), "")
+	list := settingsOf(reflect.ValueOf(cfg).Elem(), "")
+	if c, ok := cfg.(*Config); ok {
+		list = withAgents(list, &c.Agent)
+	}
+	return list
 }
 
 func settingsOf(v reflect.Value, prefix string) []*Setting {
 	var list []*Setting
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
+		if !field.IsExported() {
+			continue
+		}
 		if field.Anonymous {
 			list = append(list, settingsOf(v.Field(i), prefix)...)
 			continue

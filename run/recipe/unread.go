@@ -53,6 +53,7 @@ func (c *Config) Unread(refuse func(setting, why, fix string)) {
 		if s.Text() == before[i].Text() {
 			continue
 		}
+		c.unreadOwn(s, refuse)
 		for _, r := range readers {
 			if of := strings.HasSuffix(r.setting, ".") && strings.HasPrefix(s.Name, r.setting); (of || s.Name == r.setting) && !r.reads(c) {
 				refuse(s.Name, "it has no effect: nothing but "+r.choice+" reads it", "choose that, or leave it out")

@@ -17,10 +17,18 @@ type Env struct{ label string }
 // New makes an environment for one rollout.
 func New() agent.Env { return &Env{} }
 
-// Reset implements agent.Env.
-func (e *Env) Reset(_ context.Context, task agent.Task) (agent.Start, error) {
+// Check implements agent.Checker.
+func (e *Env) Check(_ context.Context, task agent.Task) error {
 	if strings.TrimSpace(task.Label) == "" {
-		return agent.Start{}, fmt.Errorf("answer: task %s has no label to compare with", task.ID)
+		return fmt.Errorf("answer: task %s has no label to compare with", task.ID)
+	}
+	return nil
+}
+
+// Reset implements agent.Env.
+func (e *Env) Reset(ctx context.Context, task agent.Task) (agent.Start, error) {
+	if err := e.Check(ctx, task); err != nil {
+		return agent.Start{}, err
 	}
 	e.label = task.Label
 	return agent.Start{Messages: task.Messages, Tools: task.Tools}, nil
