@@ -28,11 +28,16 @@ func Fold(messages []Message) []Message {
 		}
 		folded = append(folded, first)
 	}
-	for _, m := range messages[start:] {
+	return append(folded, FoldLater(messages[start:])...)
+}
+
+// FoldLater is Fold for messages that continue a conversation.
+func FoldLater(messages []Message) []Message {
+	folded := slices.Clone(messages)
+	for i, m := range folded {
 		if m.Role == System {
-			m = Message{Role: User, Content: reminderOpen + m.Content + reminderClose, Parts: m.Parts}
+			folded[i] = Message{Role: User, Content: reminderOpen + m.Content + reminderClose, Parts: m.Parts}
 		}
-		folded = append(folded, m)
 	}
 	return folded
 }

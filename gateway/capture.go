@@ -31,8 +31,8 @@ func aborted(ctx context.Context) error {
 	return fmt.Errorf("the engine aborted the turn: %w", chat.ErrInfrastructure)
 }
 
-// check reports the first broken promise of a reply.
-func check(reply engine.Reply, r engine.Request, vocab int) error {
+// Check reports the first broken promise of a reply.
+func Check(reply engine.Reply, r engine.Request, vocab int) error {
 	n := len(reply.Tokens)
 	for i, t := range reply.Tokens {
 		switch {

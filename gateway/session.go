@@ -108,7 +108,7 @@ func (s *Session) sample(ctx context.Context, request chat.Conversation, o chat.
 	case err != nil:
 		return chat.Reply{}, failure(err, len(s.nodes))
 	}
-	if err := check(reply, r, s.gateway.config.Generator.Capabilities().Vocab); err != nil {
+	if err := Check(reply, r, s.gateway.config.Generator.Capabilities().Vocab); err != nil {
 		return chat.Reply{}, err
 	}
 	if len(reply.Tokens) > 0 {

@@ -1,0 +1,363 @@
+// A request: where it belongs in the forest, what is shown for it, and the turns that answer it.
+
+package capture
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"molt/chat"
+	"molt/engine"
+	"molt/gateway/forest"
+	"molt/gateway/wire"
+)
+
+// Caller is what is known of who asks, besides the request.
+type Caller struct {
+	Agent forest.Agent
+	Retry bool // it says that it has asked before
+}
+
+// Ask answers a request. The reply is read from the Call; turns go on being sampled when ctx has ended, for as long as the
+// gateway lingers.
+func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, *wire.Problem) {
+	if p := s.refuses(r); p != nil {
+		return nil, p
+	}
+	sampling, p := s.gateway.sampling(&r.Options)
+	if p != nil {
+		return nil, p
+	}
+	q := &asking{session: s, request: r, who: who, sampling: sampling, asked: asked(sampling, &r.Options), signal: make(chan struct{}, 1)}
+	call, p := q.place(ctx)
+	if call != nil || p != nil {
+		return call, p
+	}
+	if p := q.show(); p != nil {
+		s.unplace(q)
+		return nil, p
+	}
+	return q.sample()
+}
+
+// refuses names what this gateway cannot do.
+func (s *Session) refuses(r *wire.Request) *wire.Problem {
+	switch {
+	case r.HasImages():
+		return wire.Badf("messages", "the model reads text only; leave images out")
+	case r.Options.Constrained != "":
+		return wire.Badf(r.Options.Constrained, "replies cannot be constrained to a format here; leave it out, or offer a tool with that schema")
+	}
+	return nil
+}
+
+// asking is a request on its way to being sampled.
+type asking struct {
+	session  *Session
+	request  *wire.Request
+	who      Caller
+	sampling engine.Sampling
+	asked    string
+	signal   chan struct{}
+
+	ordinal int64
+	tools   []chat.ToolSpec
+	at      int32
+	parent  int32
+	reason  chat.Reason
+	view    view
+	shown   shown
+	earlier int // turns that answer the same request, or are about to
+	prompt  []int32
+	forced  string
+}
+
+// place finds the request's place in the forest. It returns a call when there is nothing to sample: the reply was given
+// before, or is being sampled for somebody who is gone.
+func (q *asking) place(ctx context.Context) (*Call, *wire.Problem) {
+	s := q.session
+	for {
+		s.mu.Lock()
+		orphan, call, p := q.placeLocked()
+		s.mu.Unlock()
+		if orphan == nil {
+			return call, p
+		}
+		orphan.cancel() // its client goes on from what it has of it
+		select {
+		case <-orphan.done:
+		case <-ctx.Done():
+			return nil, &wire.Problem{Class: wire.Expired, Message: "the client is gone"}
+		}
+	}
+}
+
+func (q *asking) placeLocked() (orphan *flight, call *Call, p *wire.Problem) {
+	s := q.session
+	if s.closed {
+		return nil, nil, &wire.Problem{Class: wire.Missing, Message: errClosed.Error()}
+	}
+	items, tools, p := q.conversation()
+	if p != nil {
+		return nil, nil, p
+	}
+	plan := s.forest.Plan(tools, items)
+	if orphan := s.orphan(plan, items); orphan != nil {
+		return orphan, nil, nil
+	}
+	if plan.Cut != nil {
+		s.cut(*plan.Cut)
+	}
+	q.at = s.enter(plan.Point, tools, items[plan.Matched:])
+	if call := q.again(); call != nil {
+		return nil, call, nil
+	}
+	if budget := s.budget(); budget > 0 && s.used+1 >= budget {
+		s.met = fmt.Errorf("capture: session %s has used %d of %d tokens: %w", s.ID, s.used, budget, chat.ErrBudget)
+		return nil, nil, wire.Badf("", "the session's token budget is used up: %d of %d tokens", s.used, budget)
+	}
+	if len(q.request.Prompt) > 0 {
+		plan = forest.Plan{Turn: s.forest.Continued(q.request.Prompt), Reason: plan.Reason}
+	}
+	q.parent, q.reason = plan.Turn, plan.Reason
+	q.view = s.path(plan, items, q.tools)
+	q.reuse(plan)
+	q.ordinal = s.request
+	s.request++
+	q.earlier = s.forest.Answers(q.at) + s.flying(q.at)
+	s.forest.Follow(q.parent)
+	return nil, nil, nil
+}
+
+// reuse takes what another turn was shown for the same request, so that both differ in nothing but what was sampled.
+func (q *asking) reuse(plan forest.Plan) {
+	known, ok := q.session.forest.Observed(q.at)
+	if !ok || known.Forced != "" || known.Raw || known.Parent >= 0 && known.Parent != plan.Turn {
+		return
+	}
+	q.parent = known.Parent
+	q.shown = shown{ids: known.Observation, root: known.Parent < 0, spliced: known.Spliced}
+}
+
+// conversation is the request's, behind the reply that it continues.
+func (q *asking) conversation() ([]*chat.Item, chat.Key, *wire.Problem) {
+	r := q.request
+	items, tools := r.Items, r.ToolsKey
+	q.tools = r.Tools
+	if r.Options.Choose.Mode == wire.None {
+		q.tools, tools = nil, chat.ToolsKey(nil, nil)
+	}
+	switch {
+	case r.Text != "" || len(r.Prompt) > 0:
+		text := r.Text
+		if text == "" {
+			text = fmt.Sprint(r.Prompt)
+		}
+		items = []*chat.Item{chat.NewItem(chat.Message{Role: "raw", Content: text})}
+	case r.Previous != "":
+		name, _ := wire.TurnOf(r.Previous)
+		turn, ok := q.session.forest.Named(name)
+		if !ok || !q.session.forest.Turn(turn).Stored {
+			return nil, tools, &wire.Problem{Class: wire.Missing, Param: "previous_response_id", Message: fmt.Sprintf("%.60q is not stored here", r.Previous)}
+		}
+		items = slices.Concat(q.session.forest.Items(q.session.forest.Turn(turn).Point), items)
+	}
+	return items, tools, nil
+}
+
+// again answers from what was sampled for an equal request.
+func (q *asking) again() *Call {
+	s := q.session
+	if q.request.Options.Choices > 1 {
+		return nil
+	}
+	for _, f := range s.flights {
+		if f.at == q.at && f.asked == q.asked && f.attach(q.signal) {
+			s.gateway.counts.add(func(c *Counts) { c.Replayed++ })
+			return q.call(f)
+		}
+	}
+	verdict, turn := s.forest.Repeat(q.at, q.asked, q.who.Retry)
+	if verdict != forest.Replay {
+		return nil
+	}
+	s.gateway.counts.add(func(c *Counts) { c.Replayed++ })
+	return q.call(s.landed(turn, q))
+}
+
+// call wraps flights.
+func (q *asking) call(flights ...*flight) *Call {
+	c := &Call{signal: q.signal, Meta: wire.Meta{Created: time.Now().Unix(), Model: q.request.Model}}
+	if name := q.session.gateway.config.Model; name != "" {
+		c.Meta.Model = name
+	}
+	for i, f := range flights {
+		m := f.manner
+		m.choice, m.report = i, q.request.Options.Logprobs || q.request.Options.TokenIDs
+		c.choices = append(c.choices, &choice{flight: f, reading: m.read()})
+		c.Meta.Turns = append(c.Meta.Turns, m.name)
+	}
+	c.Meta.Prompt = len(flights[0].request.Prompt)
+	if q.request.Options.TokenIDs {
+		c.Meta.IDs = flights[0].request.Prompt
+	}
+	return c
+}
+
+// show renders what the turns are shown. The session is not locked.
+func (q *asking) show() *wire.Problem {
+	g := q.session.gateway
+	if p := q.render(); p != nil {
+		return p
+	}
+	if q.shown.root {
+		q.prompt = q.shown.ids
+	} else {
+		q.prompt = slices.Concat(q.view.path, q.shown.ids)
+	}
+	text, ids, p := g.force(q.request.Options.Choose, g.tail(q.prompt))
+	if p != nil {
+		return p
+	}
+	q.forced = text
+	q.shown.ids, q.prompt = slices.Concat(q.shown.ids, ids), slices.Concat(q.prompt, ids)
+	if len(q.prompt)+1 > g.Context() {
+		return &wire.Problem{Class: wire.Overflow, Tokens: len(q.prompt), Limit: g.Context()}
+	}
+	return nil
+}
+
+func (q *asking) render() *wire.Problem {
+	g := q.session.gateway
+	tok := g.config.Renderer.Tokenizer()
+	switch r := q.request; {
+	case q.shown.ids != nil:
+		return nil
+	case len(r.Prompt) > 0:
+		q.shown = shown{root: q.parent < 0, ids: r.Prompt[len(q.view.path):]}
+		for _, id := range r.Prompt {
+			if int(id) >= g.config.Generator.Capabilities().Vocab {
+				return wire.Badf("prompt", "holds id %d, outside the vocabulary of %d", id, g.config.Generator.Capabilities().Vocab)
+			}
+		}
+		return nil
+	case r.Text != "":
+		q.shown = shown{root: true, ids: tok.EncodeSpecial(r.Text)}
+		if len(q.shown.ids) == 0 {
+			return wire.Badf("prompt", "is empty")
+		}
+		return nil
+	}
+	var err error
+	if q.shown, err = g.observe(q.view); err != nil {
+		return unrendered(err)
+	}
+	return nil
+}
+
+// sample starts the turns.
+func (q *asking) sample() (*Call, *wire.Problem) {
+	s := q.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		s.forest.Unfollow(q.parent)
+		return nil, &wire.Problem{Class: wire.Missing, Message: errClosed.Error()}
+	}
+	if q.shown.root && q.parent >= 0 {
+		s.forest.Unfollow(q.parent)
+		q.parent = -1
+	}
+	if q.shown.reason != "" {
+		q.reason = q.shown.reason
+	}
+	left := s.gateway.Context() - len(q.prompt)
+	if budget := s.budget(); budget > 0 {
+		left = min(left, budget-s.used-len(q.shown.ids))
+	}
+	if left < 1 {
+		s.forest.Unfollow(q.parent)
+		return nil, wire.Badf("", "the session's token budget leaves no room for a prompt of %d tokens", len(q.prompt))
+	}
+	q.sampling.MaxTokens = min(q.sampling.MaxTokens, left)
+	var flights []*flight
+	for i := range q.request.Options.Choices {
+		if i > 0 {
+			s.forest.Follow(q.parent)
+		}
+		flights = append(flights, q.flight(i))
+	}
+	call := q.call(flights...)
+	for i, f := range flights {
+		f.reader, f.signal = true, q.signal
+		s.flights = append(s.flights, f)
+		s.used += len(f.turn.Observation)
+		s.running.Add(1)
+		go flights[i].run()
+	}
+	return call, nil
+}
+
+func (q *asking) flight(choice int) *flight {
+	s, r := q.session, q.request
+	ctx, cancel := context.WithCancel(s.ctx)
+	f := &flight{session: s, at: q.at, asked: q.asked, ctx: ctx, cancel: cancel, index: -1, done: make(chan struct{})}
+	f.turn = forest.Turn{
+		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: slices.Clone(q.shown.ids), Temperature: q.sampling.Temperature,
+		Asked: q.asked, Reason: q.reason, Spliced: q.shown.spliced, Agent: q.who.Agent, Tools: len(q.tools) > 0,
+		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced,
+	}
+	f.masked, f.rewrote = q.shown.masked, q.shown.rewrites
+	f.manner = s.gateway.manner(f.turn.Name, q.prompt, q.forced, q.tools, r)
+	seed := s.Options.Seed
+	if r.Options.Seed != nil {
+		seed = *r.Options.Seed
+	}
+	path := s.forest.Path(q.at) + uint64(q.earlier+choice)*0x9E3779B97F4A7C15
+	f.request = engine.Request{
+		Prompt:   q.prompt,
+		Sampling: q.sampling,
+		Key:      engine.Key{Seed: seed, Group: s.Options.Group, Sample: int32(s.Options.Sample), Turn: int32((path ^ path>>32) & (1<<31 - 1))},
+		Session:  s.ID,
+		Tag:      fmt.Sprintf("session %s request %d choice %d", s.ID, q.ordinal, choice),
+	}
+	return f
+}
+
+func (g *Gateway) manner(name string, prompt []int32, forced string, tools []chat.ToolSpec, r *wire.Request) manner {
+	return manner{
+		name: name, prompt: g.tail(prompt), forced: forced, tools: tools, ends: g.config.Sampling.StopTokens, stops: r.Options.Stop,
+		raw: r.Text != "" || len(r.Prompt) > 0, family: g.config.Family, decoder: g.config.Renderer.Tokenizer(),
+	}
+}
+
+// Count returns the number of tokens of a request's prompt.
+func (s *Session) Count(r *wire.Request) (int, *wire.Problem) {
+	if p := s.refuses(&wire.Request{Items: r.Items}); p != nil {
+		return 0, p
+	}
+	s.mu.Lock()
+	q := &asking{session: s, request: r}
+	items, tools, p := q.conversation()
+	if p != nil {
+		s.mu.Unlock()
+		return 0, p
+	}
+	plan := s.forest.Plan(tools, items)
+	q.parent = plan.Turn
+	q.view = s.path(plan, items, q.tools)
+	s.mu.Unlock()
+	if p := q.render(); p != nil {
+		return 0, p
+	}
+	if q.shown.root {
+		return len(q.shown.ids), nil
+	}
+	return len(q.view.path) + len(q.shown.ids), nil
+}
+
+var errIdentity = errors.New("token identity is broken")

@@ -1,0 +1,197 @@
+// All sessions of a run.
+
+package capture
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"molt/chat"
+)
+
+// Gateway opens sessions and finds them. It is safe for concurrent use.
+type Gateway struct {
+	config Config
+	folds  bool // the template takes no system message but the first
+	local  bool // bridges depend on nothing before their turn
+	counts counters
+
+	mu       sync.Mutex // guards what follows
+	sessions map[string]*Session
+	closed   bool
+}
+
+// New checks that the parts fit together, and restores the sessions of the folder.
+func New(c Config) (*Gateway, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	g := &Gateway{config: c, sessions: map[string]*Session{}}
+	if end, ok := c.Renderer.EndOfTurn(); ok && !slices.Contains(c.Sampling.StopTokens, end) {
+		g.config.Sampling.StopTokens = append(slices.Clone(c.Sampling.StopTokens), end)
+	}
+	g.folds = folds(c.Renderer)
+	g.local = local(c.Renderer)
+	if c.Folder != "" {
+		if err := g.restore(); err != nil {
+			return nil, fmt.Errorf("capture: restoring sessions: %w", err)
+		}
+	}
+	return g, nil
+}
+
+// Options are what one rollout chooses.
+type Options struct {
+	Seed      uint64 `json:"seed"` // of the run: with Group and Sample it selects the random numbers
+	Group     int64  `json:"group"`
+	Sample    int    `json:"sample"`
+	Attempt   int    `json:"attempt"`
+	MaxTokens int    `json:"max_tokens,omitzero"` // of the session; 0 means the gateway's
+}
+
+// Open starts a session with a key that cannot be guessed.
+func (g *Gateway) Open(o Options) (*Session, error) {
+	now := time.Now()
+	s := g.session(opened{ID: rand.Text()[:16], Key: "molt-" + rand.Text() + rand.Text(), Created: now.Unix(), Expires: now.Add(g.config.Life).Unix(), Options: o})
+	if g.config.Folder != "" {
+		journal, err := g.journal(s.opened)
+		if err != nil {
+			return nil, err
+		}
+		s.journal = journal
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, errors.Join(errors.New("capture: the gateway is closed"), s.journal.close())
+	}
+	g.sweep(now)
+	g.sessions[s.Key] = s
+	return s, nil
+}
+
+// sweep closes sessions that have expired. The caller holds mu.
+func (g *Gateway) sweep(now time.Time) {
+	for key, s := range g.sessions {
+		if s.expired(now) {
+			delete(g.sessions, key)
+			go s.Close() // waits for its turns; Close of the gateway has nothing left to wait for
+		}
+	}
+}
+
+// Find returns the open session with a key.
+func (g *Gateway) Find(key string) (*Session, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s, ok := g.sessions[key]
+	if !ok || s.expired(time.Now()) {
+		return nil, false
+	}
+	return s, true
+}
+
+// Session returns the open session with an id, which is no secret.
+func (g *Gateway) Session(id string) (*Session, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.sessions {
+		if s.ID == id && !s.expired(time.Now()) {
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+// Close ends all turns and waits for them. Journals stay.
+func (g *Gateway) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	sessions := g.sessions
+	g.sessions = map[string]*Session{}
+	g.mu.Unlock()
+	var errs []error
+	for _, s := range sessions {
+		errs = append(errs, s.end(false))
+	}
+	return errors.Join(errs...)
+}
+
+// forget drops a session.
+func (g *Gateway) forget(s *Session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.sessions, s.Key)
+}
+
+// Model is the name that replies carry when a request names none.
+func (g *Gateway) Model() string { return g.config.Model }
+
+// Context is the longest prompt plus reply, in tokens.
+func (g *Gateway) Context() int { return g.config.Generator.Capabilities().MaxTokens }
+
+// Counts are what all sessions have seen. A run that offers tools and never parses a call is reading the wrong syntax.
+type Counts struct {
+	Turns      int64 `json:"turns"`      // replies of the policy
+	Offered    int64 `json:"offered"`    // of these, with tools on offer
+	Calls      int64 `json:"calls"`      // tool calls parsed
+	Malformed  int64 `json:"malformed"`  // what looked like a call and was none; kept as text
+	Ignored    int64 `json:"ignored"`    // openings of calls where none is read
+	Unclosed   int64 `json:"unclosed"`   // turns that ended while still reasoning
+	Masked     int64 `json:"masked"`     // control strings in text from outside, which stayed text
+	Rewrites   int64 `json:"rewrites"`   // bridges where the template alone would have shown earlier turns differently
+	Segments   int64 `json:"segments"`   // new segments behind the first of their session
+	Spliced    int64 `json:"spliced"`    // turns whose ids were carried into a new segment
+	Replayed   int64 `json:"replayed"`   // replies given again
+	Cut        int64 `json:"cut"`        // replies that ended where their client's copy ended
+	Overridden int64 `json:"overridden"` // requests for other sampling, answered with the run's
+}
+
+type counters struct {
+	mu sync.Mutex
+	c  Counts
+	n  atomic.Int64 // requests
+}
+
+// add changes the counts.
+func (c *counters) add(change func(*Counts)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.c)
+}
+
+// Counts returns the counts as they are now.
+func (g *Gateway) Counts() Counts {
+	g.counts.mu.Lock()
+	defer g.counts.mu.Unlock()
+	return g.counts.c
+}
+
+// Alarm is a sentence when the counts say that a run goes wrong, else "".
+func (c Counts) Alarm() string {
+	if c.Offered >= 20 && c.Calls == 0 && c.Malformed+c.Ignored > 0 {
+		return fmt.Sprintf("tools were offered in %d turns and no call was ever parsed, although %d looked like one: the parser reads another syntax than the model writes",
+			c.Offered, c.Malformed+c.Ignored)
+	}
+	return ""
+}
+
+func one(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func messages(items []*chat.Item) []chat.Message {
+	out := make([]chat.Message, len(items))
+	for i := range items {
+		out[i] = items[i].Message
+	}
+	return out
+}

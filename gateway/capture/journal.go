@@ -1,0 +1,308 @@
+// The journal of a session: one line for each change of its forest, behind a checksum. Reading it back makes the same forest.
+
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"molt/chat"
+	"molt/gateway/forest"
+	"molt/traj"
+)
+
+// record is one change. One field is set.
+type record struct {
+	Open      *opened     `json:"open,omitzero"`
+	Enter     *entered    `json:"enter,omitzero"`
+	Turn      *kept       `json:"turn,omitzero"`
+	Cut       *forest.Cut `json:"cut,omitzero"`
+	Delivered *int32      `json:"delivered,omitzero"`
+}
+
+// entered is a conversation behind a point.
+type entered struct {
+	From  int32      `json:"from"`
+	Tools string     `json:"tools,omitzero"`
+	Items []recorded `json:"items,omitzero"`
+}
+
+// recorded is an item.
+type recorded struct {
+	Message chat.Message `json:"message"`
+	Handles []string     `json:"handles,omitzero"`
+	Tokens  int          `json:"tokens,omitzero"` // of a checkpoint
+}
+
+// kept is a turn.
+type kept struct {
+	Name        string         `json:"name"`
+	At          int32          `json:"at"`
+	Parent      int32          `json:"parent"`
+	Message     chat.Message   `json:"message"`
+	Observation []int32        `json:"observation"`
+	Sampled     []int32        `json:"sampled"`
+	Logp        []float32      `json:"logp"`
+	Version     []traj.Version `json:"version"`
+	Temperature float32        `json:"temperature"`
+	Finish      traj.Finish    `json:"finish"`
+	Stop        string         `json:"stop,omitzero"`
+	Cached      int            `json:"cached,omitzero"`
+	Asked       string         `json:"asked"`
+	Reason      chat.Reason    `json:"reason,omitzero"`
+	Spliced     []int32        `json:"spliced,omitzero"`
+	Checkpoints []recorded     `json:"checkpoints,omitzero"`
+	Agent       forest.Agent   `json:"agent,omitzero"`
+	Tools       bool           `json:"tools,omitzero"`
+	Raw         bool           `json:"raw,omitzero"`
+	Forced      string         `json:"forced,omitzero"`
+	Stored      bool           `json:"stored,omitzero"`
+	Request     int64          `json:"request"`
+}
+
+func keep(t *forest.Turn) *kept {
+	k := &kept{
+		Name: t.Name, At: t.At, Parent: t.Parent, Message: t.Item.Message, Observation: t.Observation, Sampled: t.Sampled, Logp: t.Logp,
+		Version: t.Version, Temperature: t.Temperature, Finish: t.Finish, Stop: t.Stop, Cached: t.Cached, Asked: t.Asked, Reason: t.Reason,
+		Spliced: t.Spliced, Agent: t.Agent, Tools: t.Tools, Raw: t.Raw, Forced: t.Forced, Stored: t.Stored, Request: t.Request,
+	}
+	for _, c := range t.Checkpoints {
+		k.Checkpoints = append(k.Checkpoints, recorded{Message: c.Item.Message, Tokens: c.Tokens})
+	}
+	return k
+}
+
+func (k *kept) turn() forest.Turn {
+	t := forest.Turn{
+		Name: k.Name, At: k.At, Parent: k.Parent, Item: chat.NewItem(k.Message), Observation: k.Observation, Sampled: k.Sampled, Logp: k.Logp,
+		Version: k.Version, Temperature: k.Temperature, Finish: k.Finish, Stop: k.Stop, Cached: k.Cached, Asked: k.Asked, Reason: k.Reason,
+		Spliced: k.Spliced, Agent: k.Agent, Tools: k.Tools, Raw: k.Raw, Forced: k.Forced, Stored: k.Stored, Request: k.Request,
+	}
+	for _, c := range k.Checkpoints {
+		t.Checkpoints = append(t.Checkpoints, forest.Checkpoint{Tokens: c.Tokens, Item: chat.NewItem(c.Message)})
+	}
+	return t
+}
+
+// journal is an open file. A nil journal writes nothing. Its session's lock guards it.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File
+	err  error // the first that happened; later writes do nothing
+}
+
+const extension = ".session"
+
+func (g *Gateway) journal(o opened) (*journal, error) {
+	if err := os.MkdirAll(g.config.Folder, 0o700); err != nil {
+		return nil, fmt.Errorf("capture: opening a session: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(g.config.Folder, o.ID+extension), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("capture: opening a session: %w", err)
+	}
+	j := &journal{file: file}
+	j.write(record{Open: &o})
+	if j.err != nil {
+		return nil, errors.Join(j.err, file.Close())
+	}
+	return j, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// write appends a record.
+func (j *journal) write(r record) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		j.err = fmt.Errorf("capture: writing a journal: %w", err)
+		return
+	}
+	line := fmt.Appendf(make([]byte, 0, len(body)+10), "%08x ", crc32.Checksum(body, castagnoli))
+	line = append(append(line, body...), '\n')
+	if _, err := j.file.Write(line); err != nil {
+		j.err = fmt.Errorf("capture: writing a journal: %w", err)
+	}
+}
+
+func (j *journal) enter(from int32, tools chat.Key, items []*chat.Item) {
+	if j == nil {
+		return
+	}
+	e := &entered{From: from}
+	if from < 0 {
+		e.Tools = hex.EncodeToString(tools[:])
+	}
+	for _, item := range items {
+		e.Items = append(e.Items, recorded{Message: item.Message, Handles: item.Handles})
+	}
+	j.write(record{Enter: e})
+}
+
+func (j *journal) turn(t *forest.Turn) {
+	if j != nil {
+		j.write(record{Turn: keep(t)})
+	}
+}
+
+// close ends the journal and reports what went wrong with it.
+func (j *journal) close() error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return errors.Join(j.err, j.file.Close())
+}
+
+// remove deletes the journal.
+func (j *journal) remove() error {
+	if j == nil {
+		return nil
+	}
+	return errors.Join(j.close(), os.Remove(j.file.Name()))
+}
+
+// restore reads all journals of the folder. Expired sessions are deleted.
+func (g *Gateway) restore() error {
+	paths, err := filepath.Glob(filepath.Join(g.config.Folder, "*"+extension))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		s, err := g.read(path)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", path, err)
+		case s == nil || s.expired(time.Now()):
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		default:
+			g.sessions[s.Key] = s
+		}
+	}
+	return nil
+}
+
+// read restores a session; nil when not even its first line was written. A last line that was not finished is cut off.
+func (g *Gateway) read(path string) (*Session, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var s *Session
+	size := 0
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, len(data)+1)
+	for lines.Scan() {
+		line := lines.Bytes()
+		if size+len(line) == len(data) {
+			break // without its line end, it was not finished
+		}
+		r, err := parseRecord(line)
+		if err != nil {
+			return nil, fmt.Errorf("byte %d: %w", size, err)
+		}
+		if s, err = g.apply(s, r); err != nil {
+			return nil, fmt.Errorf("byte %d: %w", size, err)
+		}
+		size += len(line) + 1
+	}
+	if s == nil {
+		return nil, nil
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.journal = &journal{file: file}
+	return s, file.Truncate(int64(size))
+}
+
+func parseRecord(line []byte) (record, error) {
+	var r record
+	sum, body, ok := bytes.Cut(line, []byte(" "))
+	if !ok || fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) != string(sum) {
+		return r, errors.New("the line is damaged: its checksum is another")
+	}
+	return r, json.Unmarshal(body, &r)
+}
+
+// apply makes a recorded change again.
+func (g *Gateway) apply(s *Session, r record) (*Session, error) {
+	if r.Open != nil {
+		return g.session(*r.Open), nil
+	}
+	if s == nil {
+		return nil, errors.New("the session is not opened")
+	}
+	return s, s.redo(r)
+}
+
+func (s *Session) redo(r record) error {
+	turns := int32(s.forest.Turns())
+	switch {
+	case r.Enter != nil:
+		return s.reenter(r.Enter)
+	case r.Turn != nil:
+		t := r.Turn.turn()
+		if t.At < 0 || t.At >= s.forest.Points() || t.Parent < -1 || t.Parent >= turns || len(t.Logp) != len(t.Sampled) || len(t.Version) != len(t.Sampled) {
+			return fmt.Errorf("turn %d does not fit", turns)
+		}
+		s.forest.Follow(t.Parent)
+		s.forest.Commit(t, s.handles(&t)...)
+		s.used += len(t.Observation) + len(t.Sampled)
+		s.request = max(s.request, t.Request+1)
+	case r.Cut != nil:
+		if r.Cut.Turn < 0 || r.Cut.Turn >= turns || r.Cut.Checkpoint < 0 || r.Cut.Checkpoint >= len(s.forest.Turn(r.Cut.Turn).Checkpoints) {
+			return fmt.Errorf("cut of turn %d does not fit", r.Cut.Turn)
+		}
+		before := len(s.forest.Turn(r.Cut.Turn).Sampled)
+		s.forest.Cut(*r.Cut)
+		s.used -= before - len(s.forest.Turn(r.Cut.Turn).Sampled)
+	case r.Delivered != nil:
+		if *r.Delivered < 0 || *r.Delivered >= turns {
+			return fmt.Errorf("delivery of turn %d does not fit", *r.Delivered)
+		}
+		s.forest.Deliver(*r.Delivered, forest.Delivered)
+	}
+	return nil
+}
+
+func (s *Session) reenter(e *entered) error {
+	var tools chat.Key
+	if e.From >= s.forest.Points() {
+		return fmt.Errorf("point %d does not exist", e.From)
+	}
+	if e.From < 0 {
+		key, err := hex.DecodeString(e.Tools)
+		if err != nil || len(key) != len(tools) {
+			return fmt.Errorf("tools %.40q are no key", e.Tools)
+		}
+		copy(tools[:], key)
+	}
+	var items []*chat.Item
+	for _, r := range e.Items {
+		items = append(items, chat.NewItem(r.Message, r.Handles...))
+	}
+	s.forest.Enter(e.From, tools, items)
+	return nil
+}

@@ -1,0 +1,242 @@
+// What a turn is shown: the ids of the turn before, as they are, and behind them whatever is new, rendered.
+
+package capture
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"molt/chat"
+	"molt/gateway/forest"
+	"molt/gateway/wire"
+	"molt/tokenizer"
+)
+
+// view is what the forest says about a request, copied out of its lock.
+type view struct {
+	items   []*chat.Item
+	tools   []chat.ToolSpec
+	from    int     // first item to render
+	path    []int32 // ids up to there; nil for a new root
+	last    int32   // the last of them
+	splices []splice
+}
+
+// splice is an item whose sampled ids are shown instead of its text.
+type splice struct {
+	item    int
+	turn    int32
+	said    *chat.Item
+	sampled []int32
+}
+
+// shown is what a turn is shown behind its parent's ids.
+type shown struct {
+	ids      []int32
+	root     bool // the parent is dropped: ids are everything
+	reason   chat.Reason
+	spliced  []int32
+	masked   int
+	rewrites bool
+}
+
+// observe renders what is new. Where the template gives no border to go on at, everything is rendered, for that reason.
+func (g *Gateway) observe(v view) (shown, error) {
+	if v.path != nil {
+		o, err := g.extend(v)
+		switch {
+		case err == nil && !(o.rewrites && g.config.Mode == Faithful):
+			return o, nil
+		case err != nil && !errors.Is(err, chat.ErrNotLocal):
+			return o, err
+		}
+		v.path, v.from, v.splices = nil, 0, nil
+		o, err = g.anew(v)
+		o.reason = chat.NotLocal
+		return o, err
+	}
+	o, err := g.anew(v)
+	if len(v.splices) > 0 && errors.Is(err, chat.ErrNotLocal) {
+		v.splices = nil
+		return g.anew(v)
+	}
+	return o, err
+}
+
+// extend bridges from the last sampled turn.
+func (g *Gateway) extend(v view) (shown, error) {
+	var o shown
+	at := v.from - 1
+	return o, g.bridges(&o, v, at, v.items[at].Message, v.last, v.splices)
+}
+
+// anew renders a root. Turns that were sampled before are spliced in; in faithful mode they are text like any other.
+func (g *Gateway) anew(v view) (shown, error) {
+	o := shown{root: true}
+	if g.config.Mode == Faithful {
+		v.splices = nil
+	}
+	for len(v.splices) > 0 && v.splices[0].item == 0 { // nothing comes before it that it could answer to
+		v.splices = v.splices[1:]
+	}
+	first := len(v.items)
+	if len(v.splices) > 0 {
+		first = v.splices[0].item
+	}
+	start := messages(v.items[:first])
+	if g.folds {
+		start = chat.Fold(start)
+	}
+	p, err := g.config.Renderer.Prompt(chat.Conversation{Messages: start, Tools: v.tools})
+	if err != nil {
+		return o, err
+	}
+	o.add(p)
+	if len(v.splices) == 0 {
+		return o, nil
+	}
+	return o, g.splice(&o, v, v.splices)
+}
+
+// splice shows a turn's ids and goes on behind it.
+func (g *Gateway) splice(o *shown, v view, splices []splice) error {
+	s := splices[0]
+	o.ids = append(o.ids, s.sampled...)
+	o.spliced = append(o.spliced, s.turn)
+	last := int32(-1)
+	if n := len(s.sampled); n > 0 {
+		last = s.sampled[n-1]
+	}
+	return g.bridges(o, v, s.item, s.said.Message, last, splices[1:])
+}
+
+// bridges renders from the end of a turn at an index to the next splice, or to the end.
+func (g *Gateway) bridges(o *shown, v view, at int, said chat.Message, last int32, splices []splice) error {
+	end := len(v.items)
+	if len(splices) > 0 {
+		end = splices[0].item
+	}
+	next := messages(v.items[at+1 : end])
+	if g.folds {
+		next = chat.FoldLater(next)
+	}
+	b, err := g.config.Renderer.Bridge(g.before(v, at), said, next, last)
+	if err != nil {
+		return err
+	}
+	o.add(b)
+	o.rewrites = o.rewrites || b.Rewrites
+	if len(splices) > 0 {
+		return g.splice(o, v, splices)
+	}
+	return nil
+}
+
+// before is the conversation that a bridge is rendered behind: a short one, where it is known to make no difference.
+func (g *Gateway) before(v view, at int) chat.Conversation {
+	if g.local && g.config.Mode == Append {
+		return short
+	}
+	before := messages(v.items[:at])
+	if g.folds {
+		before = chat.Fold(before)
+	}
+	return chat.Conversation{Messages: before, Tools: v.tools}
+}
+
+func (o *shown) add(p chat.Observation) {
+	o.ids = append(o.ids, p.IDs...)
+	o.masked += p.Masked
+}
+
+// short is a conversation that says nothing.
+var short = chat.Conversation{Messages: []chat.Message{{Role: chat.User, Content: "x"}}}
+
+// local reports whether bridges depend on nothing before their turn: whether behind long conversations they are what they
+// are behind a short one, for every kind of turn and of what follows it.
+func local(r *chat.Renderer) bool {
+	call := []chat.ToolCall{{ID: "abcdefghi", Name: "f", Arguments: chat.Object(chat.Member{Name: "a", Value: chat.Int(1)})}}
+	said := []chat.Message{
+		{Role: chat.Assistant, Content: "yes"},
+		{Role: chat.Assistant, Content: "yes", Reasoning: "hm"},
+		{Role: chat.Assistant, Reasoning: "hm", ToolCalls: call},
+		{Role: chat.Assistant, Content: "yes", ToolCalls: append(call, call...)},
+	}
+	result := chat.Message{Role: chat.Tool, Content: "1", ToolCallID: "abcdefghi"}
+	user := chat.Message{Role: chat.User, Content: "and?"}
+	long := chat.Conversation{
+		Messages: []chat.Message{{Role: chat.System, Content: "be kind"}, user, said[2], result, said[1], user},
+		Tools:    []chat.ToolSpec{chat.NewToolSpec("f", "does", chat.Object())},
+	}
+	for _, turn := range said {
+		for _, next := range [][]chat.Message{nil, {user}, {result}, {result, result, user}} {
+			a, errA := r.Bridge(long, turn, next, -1)
+			b, errB := r.Bridge(short, turn, next, -1)
+			if (errA == nil) != (errB == nil) || !slices.Equal(a.IDs, b.IDs) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// folds reports whether the template loses or refuses system messages other than one at the start.
+func folds(r *chat.Renderer) bool {
+	system := func(text string) chat.Message { return chat.Message{Role: chat.System, Content: text} }
+	user := chat.Message{Role: chat.User, Content: "x"}
+	o, err := r.Prompt(chat.Conversation{Messages: []chat.Message{system("one"), system("two"), user, {Role: chat.Assistant, Content: "y"}, system("three"), user}})
+	if err != nil {
+		return true
+	}
+	text := r.Tokenizer().Decode(o.IDs)
+	return !strings.Contains(text, "one") || !strings.Contains(text, "two") || !strings.Contains(text, "three")
+}
+
+// tailTokens are enough to see whether a prompt leaves reasoning open.
+const tailTokens = 64
+
+func (g *Gateway) tail(ids []int32) string {
+	return g.config.Renderer.Tokenizer().Decode(ids[max(0, len(ids)-tailTokens):])
+}
+
+// force renders the beginning of a reply that calls a tool: what a client demands is shown to the policy as said already.
+func (g *Gateway) force(c wire.Choice, prompt string) (text string, ids []int32, problem *wire.Problem) {
+	if c.Mode != wire.Required && c.Mode != wire.Named {
+		return "", nil, nil
+	}
+	if g.config.Family.Name != "hermes" || strings.HasSuffix(strings.TrimRight(prompt, "\n"), "<think>") {
+		return "", nil, wire.Badf("tool_choice", "this model cannot be made to call a tool; leave it out, or say auto")
+	}
+	parts := []tokenizer.Part{{Text: "<tool_call>\n{\"name\": \""}}
+	if c.Mode == wire.Named {
+		name := chat.String(c.Name).String()
+		parts = append(parts, tokenizer.Part{Text: name[1 : len(name)-1], Ordinary: true}, tokenizer.Part{Text: "\", \"arguments\": "})
+	}
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text, g.config.Renderer.Tokenizer().EncodeParts(parts...), nil
+}
+
+// path copies what the forest says about a request. The caller holds the session's lock.
+func (s *Session) path(p forest.Plan, items []*chat.Item, tools []chat.ToolSpec) view {
+	v := view{items: items, tools: tools, last: -1}
+	if p.Turn >= 0 {
+		v.from = p.From
+		v.path = s.forest.IDs(nil, p.Turn)
+		v.last = v.path[len(v.path)-1]
+		v.items = slices.Clone(items)
+		v.items[p.From-1] = s.forest.Turn(p.Turn).Item // as it was said, not as it came back
+	}
+	for _, found := range p.Splices {
+		t := s.forest.Turn(found.Turn)
+		v.splices = append(v.splices, splice{found.Item, found.Turn, t.Item, slices.Clone(t.Sampled)})
+	}
+	return v
+}
+
+// unrendered says what is wrong with a conversation that the template refuses.
+func unrendered(err error) *wire.Problem {
+	return wire.Badf("messages", "the model's chat template cannot show this conversation: %v", err)
+}

@@ -1,0 +1,141 @@
+// A session is one rollout's conversations with the policy. Its requests run at the same time: the forest is locked while a
+// request is placed in it and while a turn is added, never while anything is rendered or sampled.
+
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"molt/chat"
+	"molt/gateway/forest"
+	"molt/gateway/wire"
+	"molt/traj"
+)
+
+// opened is what a session is opened with.
+type opened struct {
+	ID      string  `json:"id"`
+	Key     string  `json:"key"`
+	Created int64   `json:"created"` // seconds since 1970
+	Expires int64   `json:"expires"`
+	Options Options `json:"options"`
+}
+
+// Session captures one rollout. It is safe for concurrent use.
+type Session struct {
+	opened
+	gateway *Gateway
+	journal *journal // nil without a folder
+	seen    wire.Seen
+	ctx     context.Context // ends with the session
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup // flights
+
+	mu      sync.Mutex // guards what follows
+	forest  *forest.Forest
+	flights []*flight
+	request int64 // ordinal of the next one
+	used    int   // tokens, shown and sampled
+	met     error // the worst that happened: see Err
+	closed  bool
+}
+
+func (g *Gateway) session(o opened) *Session {
+	s := &Session{opened: o, gateway: g, forest: forest.New()}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	return s
+}
+
+func (s *Session) expired(now time.Time) bool { return now.Unix() >= s.Expires }
+
+// Seen remembers what was parsed of the session's requests.
+func (s *Session) Seen() *wire.Seen { return &s.seen }
+
+// budget is the most tokens of the session; 0 sets no bound.
+func (s *Session) budget() int {
+	if s.Options.MaxTokens > 0 {
+		return s.Options.MaxTokens
+	}
+	return s.gateway.config.MaxTokens
+}
+
+// Nodes returns what was captured, parents first.
+func (s *Session) Nodes() []traj.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forest.Nodes()
+}
+
+// Err is what the session met: an error that is chat.ErrBudget when its tokens are used up, chat.ErrInfrastructure when
+// an engine failed and nothing was sampled since; nil otherwise.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.met
+}
+
+// Piece returns a part of an earlier reply by the name that a client was given for it.
+func (s *Session) Piece(handle string) (chat.Message, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name, ok := wire.TurnOf(handle)
+	if !ok {
+		return chat.Message{}, false
+	}
+	turn, ok := s.forest.Named(name)
+	if !ok || !s.forest.Turn(turn).Stored {
+		return chat.Message{}, false
+	}
+	return piece(s.forest.Turn(turn).Item.Message, handle)
+}
+
+// piece picks what an item of a reply said, by the prefix and the number of its name.
+func piece(said chat.Message, handle string) (chat.Message, bool) {
+	m := chat.Message{Role: chat.Assistant}
+	index := 0
+	if _, err := fmt.Sscanf(lastField(handle), "%d", &index); err != nil {
+		return m, false
+	}
+	switch prefix(handle) {
+	case "rs":
+		m.Reasoning = said.Reasoning
+	case "msg":
+		m.Content = said.Content
+	case "fc", "ctc":
+		call := index - int(one(said.Reasoning != "")) - int(one(said.Content != ""))
+		if call < 0 || call >= len(said.ToolCalls) {
+			return m, false
+		}
+		m.ToolCalls = said.ToolCalls[call : call+1]
+	default:
+		return m, false
+	}
+	return m, true
+}
+
+// Close ends the session and every turn in it, and forgets it.
+func (s *Session) Close() error {
+	s.gateway.forget(s)
+	return s.end(true)
+}
+
+var errClosed = errors.New("the session is closed")
+
+// end stops all turns and waits for them. With remove, the journal goes too.
+func (s *Session) end(remove bool) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel(errClosed)
+	s.running.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if remove {
+		return s.journal.remove()
+	}
+	return s.journal.close()
+}
