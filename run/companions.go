@@ -39,8 +39,8 @@ func (p *rlPlan) companions() (err error) {
 			return &problem.Problem{Code: problem.Combined, Where: "ref.model_name_or_path", What: "the teacher has the weights that training starts from, so it teaches nothing", Fix: "name another model"}
 		}
 	}
-	if !p.cfg.Criticises() {
-		return nil
+	if err := p.criticSchedule(); err != nil || !p.cfg.Criticises() || p.cfg.SharesTrunk() {
+		return err
 	}
 	critic, err := p.companion("critic.model_name_or_path", p.cfg.Critic.Path)
 	if err != nil {
@@ -52,6 +52,13 @@ func (p *rlPlan) companions() (err error) {
 		return err
 	}
 	p.others.critic = critic
+	return nil
+}
+
+func (p *rlPlan) criticSchedule() error {
+	if !p.cfg.Criticises() {
+		return nil
+	}
 	if err := scheduleOf(p.cfg.Critic.OptimConfig, p.criticUpdates()).Validate(); err != nil {
 		return &problem.Problem{Code: problem.Setting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
@@ -71,12 +78,13 @@ func (p *rlPlan) companion(setting, path string) (*companion, error) {
 		}
 		p.inputs[setting] = m.Weights.Fingerprint
 	}
-	c := &companion{path: m.Path, shape: m.Shape, weights: m.Weights, engine: p.engine}
+	c := &companion{path: m.Path, shape: m.Shape, weights: local.Merge(m.Weights), engine: p.engine}
 	if p.shape.MaxPositions > c.shape.MaxPositions {
 		return nil, &problem.Problem{Code: problem.Setting, Where: setting, What: fmt.Sprintf("rollout.max_len is %d and this model sees at most %d tokens", p.shape.MaxPositions, c.shape.MaxPositions), Fix: "lower rollout.max_len"}
 	}
 	c.shape.MaxPositions = p.shape.MaxPositions
 	c.engine.Optimizer = optim.Default() // the policy's may name parameters that this model does not have
+	c.engine.LoRA, c.engine.Head = local.LoRA{}, nil
 	return c, c.engine.Validate(c.shape)
 }
 
@@ -94,7 +102,7 @@ func sameVocabulary(policy, other *models.Model) error {
 	return nil
 }
 
-// criticEpochs is how often the critic is trained on each batch, criticUpdates its optimizer steps in the whole run.
+// criticEpochs is how often the critic is trained on each batch.
 func (p *rlPlan) criticEpochs() int {
 	if p.cfg.Critic.MaxEpochs > 0 {
 		return p.cfg.Critic.MaxEpochs
@@ -102,7 +110,13 @@ func (p *rlPlan) criticEpochs() int {
 	return p.cfg.Train.MaxEpochs
 }
 
-func (p *rlPlan) criticUpdates() int64 { return p.steps * int64(p.miniBatches()*p.criticEpochs()) }
+// criticUpdates counts the critic's optimizer steps in the whole run. One that shares the policy's trunk takes criticEpochs only while the policy is frozen, and the policy's afterwards.
+func (p *rlPlan) criticUpdates() int64 {
+	if p.cfg.SharesTrunk() {
+		return int64(p.cfg.Actor.Freezing*p.miniBatches()*p.criticEpochs()) + p.updates
+	}
+	return p.steps * int64(p.miniBatches()*p.criticEpochs())
+}
 
 func (p *rlPlan) criticConfig() train.CriticConfig {
 	c := p.cfg.Critic
@@ -111,16 +125,16 @@ func (p *rlPlan) criticConfig() train.CriticConfig {
 
 // companions adds the memory of the models besides the policy.
 func (p *Plan) companions(r *rlPlan) error {
-	add := func(part string, c *companion, steps bool) error {
+	add := func(part string, c *companion, memory func(local.Memory) int64) error {
 		if c == nil {
 			return nil
 		}
 		m, err := local.Plan(c.shape, c.engine)
-		if !steps { // address space for gradients and moments that nothing touches
-			m.Gradients, m.Moments = 0, 0
-		}
-		p.add(part, m.Learner())
+		p.add(part, memory(m))
 		return err
 	}
-	return errors.Join(add("reference", r.others.reference, false), add("critic", r.others.critic, true))
+	return errors.Join(add("reference", r.others.reference, scorerMemory), add("critic", r.others.critic, local.Memory.Learner))
 }
+
+// scorerMemory is what a model takes that never changes.
+func scorerMemory(m local.Memory) int64 { return m.Scorer }

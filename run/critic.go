@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"molt/engine/local"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/weights"
@@ -89,9 +90,15 @@ func (r *rlRun) pruneCritics() error {
 
 // share is the part of the disk budget that the policies of checkpoints may take; their critics take the rest.
 func (p *rlPlan) share() float64 {
-	policy := float64(p.shape.ParamCount())
 	if p.others.critic == nil {
 		return 1
 	}
+	policy := float64(p.trained())
 	return policy / (policy + float64(p.others.critic.shape.ParamCount()))
+}
+
+// trained counts the numbers that the policy's learner trains, and with them the bytes of a checkpoint.
+func (p *rlPlan) trained() int64 {
+	m, _ := local.Plan(p.learned(), p.engine) // which preflight has checked
+	return m.Trained
 }

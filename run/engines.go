@@ -32,11 +32,11 @@ func embedded(p *rlPlan) (*engines, error) {
 		return nil, notStarted(p.model.Path, err)
 	}
 	e.generator = g
-	own := &companion{path: p.model.Path, shape: p.shape, weights: p.model.Weights, engine: p.engine}
+	own := &companion{path: p.model.Path, shape: p.learned(), weights: p.model.Weights, engine: p.engine}
 	for _, m := range []struct {
 		*companion
 		learner *engine.Learner
-	}{{own, &e.models.Policy}, {p.others.reference, &e.models.Reference}, {p.others.critic, &e.models.Critic}} {
+	}{{own, &e.models.Policy}, {p.others.critic, &e.models.Critic}} {
 		if m.companion == nil {
 			continue
 		}
@@ -45,6 +45,13 @@ func embedded(p *rlPlan) (*engines, error) {
 			return nil, errors.Join(notStarted(m.path, err), e.close())
 		}
 		*m.learner = l
+	}
+	if r := p.others.reference; r != nil {
+		s, err := local.NewScorer(r.shape, r.weights, r.engine)
+		if err != nil {
+			return nil, errors.Join(notStarted(r.path, err), e.close())
+		}
+		e.models.Reference = s
 	}
 	return e, nil
 }
@@ -56,7 +63,7 @@ func notStarted(model string, err error) error {
 // close ends what was started.
 func (e *engines) close() error {
 	errs := []error{e.generator.Close()}
-	for _, l := range []engine.Learner{e.models.Policy, e.models.Reference, e.models.Critic} {
+	for _, l := range []engine.Scorer{e.models.Policy, e.models.Reference, e.models.Critic} {
 		if l != nil {
 			errs = append(errs, l.Close())
 		}

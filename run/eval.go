@@ -13,6 +13,7 @@ import (
 	"molt/gateway"
 	"molt/internal/spell"
 	"molt/metrics"
+	"molt/numeric/model"
 	"molt/prompts"
 	"molt/rollout"
 	"molt/run/models"
@@ -104,6 +105,9 @@ func preflightEval(cfg *recipe.Config) (*evalPlan, error) {
 	if err := m.NeedTemplate(); err != nil {
 		return nil, err
 	}
+	if err := m.Adapt(cfg.Model.Adapter); err != nil {
+		return nil, err
+	}
 	keys := prompts.Keys{Input: cfg.Data.InputKey, Label: cfg.Data.LabelKey, Tools: cfg.Data.ToolsKey, ID: cfg.Data.IDKey}
 	sets, err := tasks.Read(cfg.Eval.Dataset, nil, keys, cfg.Eval.MaxSamples)
 	if err != nil {
@@ -131,7 +135,7 @@ func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *cloc
 	if capacity == 0 {
 		capacity = min(128, len(p.tasks)*cfg.Eval.Samples)
 	}
-	generator, err := local.NewGenerator(shape, m.Weights, models.Engine(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, shape))
+	generator, err := local.NewGenerator(shape, m.Weights, evalEngine(cfg, m, capacity, shape))
 	if err != nil {
 		return nil, nil, notStarted(m.Path, err)
 	}
@@ -146,6 +150,15 @@ func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *cloc
 		return gate.Open(gateway.Options{Seed: cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(cfg, m.Stops(), true)})
 	})
 	return drive(whole, evalDriver(cfg, shape.Vocab, capacity), runner, p.tasks, cfg.Eval.Samples)
+}
+
+// evalEngine sizes the generator of an evaluation.
+func evalEngine(cfg *recipe.Config, m *models.Model, capacity int, shape model.Config) local.Config {
+	c := models.Engine(cfg.Engine.Threads, capacity, cfg.Engine.CacheMiB, 0, shape)
+	if a := m.Weights.Adapter; a != nil { // for the plan
+		c.LoRA = local.LoRA{Rank: a.Rank, Alpha: a.Alpha, RSLoRA: a.RSLoRA, Targets: local.PEFT(m.Weights).Adapted()}
+	}
+	return c
 }
 
 func evalDriver(cfg *recipe.Config, vocab, capacity int) rollout.Config {

@@ -21,6 +21,7 @@ type Plan struct {
 	Model         string   `json:"model"`
 	Made          string   `json:"-"` // how, where it is not there yet
 	Parameters    int64    `json:"parameters"`
+	Trained       int64    `json:"trained,omitzero"` // of them, or of an adapter
 	Prompts       int      `json:"prompts,omitzero"`
 	HeldOut       int      `json:"held_out,omitzero"`
 	Conversations int      `json:"conversations,omitzero"`
@@ -46,6 +47,9 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "%-14s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("model", "%s, %d parameters", spell.Quoted(p.Model)+p.Made, p.Parameters)
+	if p.Trained > 0 && p.Trained != p.Parameters {
+		line("trained", "%d parameters", p.Trained)
+	}
 	if p.Prompts > 0 {
 		line("prompts", "%d to train on, %d held out", p.Prompts, p.HeldOut)
 	}
@@ -90,7 +94,7 @@ func PlanRL(cfg *recipe.Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := local.Plan(r.shape, r.engine)
+	m, err := local.Plan(r.learned(), r.engine)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +104,7 @@ func PlanRL(cfg *recipe.Config) (*Plan, error) {
 		StepTokens: int64(cfg.Rollout.BatchSize*cfg.Rollout.Samples) * int64(cfg.Rollout.MaxLen),
 	}
 	p.add("weights as read", 4*p.Parameters)
+	p.Trained = m.Trained
 	p.learner(m)
 	p.generator(m)
 	if err := p.companions(r); err != nil {
@@ -107,8 +112,8 @@ func PlanRL(cfg *recipe.Config) (*Plan, error) {
 	}
 	p.writes(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",
-		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum+1, spell.MiB(12*p.Parameters)),
-		"{best,last}/ (Hugging Face folders)")
+		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum+1, spell.MiB(12*m.Trained)),
+		"{best,last}/ ("+exports(cfg.Actor.LoRA)+"s)")
 	if c := r.others.critic; c != nil {
 		p.writes(cfg.Ckpt.Path, fmt.Sprintf("critics/ (one of %s for each checkpoint)", spell.MiB(12*int64(c.shape.ParamCount()))))
 	}
@@ -137,7 +142,7 @@ func PlanEval(cfg *recipe.Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := local.Plan(shape, models.Engine(cfg.Engine.Threads, cfg.Engine.InFlight, cfg.Engine.CacheMiB, 0, shape))
+	m, err := local.Plan(shape, evalEngine(cfg, e.model, cfg.Engine.InFlight, shape))
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +168,12 @@ func PlanSFT(cfg *recipe.SFTConfig) (*Plan, error) {
 		StepTokens: int64(cfg.Train.BatchSize) * int64(cfg.Data.MaxLen),
 	}
 	p.add("weights as read", 4*p.Parameters)
+	p.Trained = m.Trained
 	p.learner(m)
 	p.writes(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,report.html}",
-		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum, spell.MiB(12*p.Parameters)),
-		"final/ (Hugging Face folder)")
+		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum, spell.MiB(12*m.Trained)),
+		"final/ ("+exports(cfg.Model.LoRA)+")")
 	return p, nil
 }
 

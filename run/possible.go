@@ -88,12 +88,12 @@ func plannedMemory(shape model.Config, c local.Config) (local.Memory, error) {
 
 // memory refuses a run that this machine cannot hold.
 func (p *rlPlan) memory() error {
-	m, err := plannedMemory(p.shape, p.engine)
+	m, err := plannedMemory(p.learned(), p.engine)
 	if err != nil {
 		return err
 	}
 	need := m.Learner() + m.Generator()
-	for _, c := range []*companion{p.others.reference, p.others.critic} {
+	for c, memory := range map[*companion]func(local.Memory) int64{p.others.reference: scorerMemory, p.others.critic: local.Memory.Learner} {
 		if c == nil {
 			continue
 		}
@@ -101,7 +101,7 @@ func (p *rlPlan) memory() error {
 		if err != nil {
 			return err
 		}
-		need += m.Learner()
+		need += memory(m)
 	}
 	return fits(need, "train.max_tokens_per_micro_batch, rollout.max_len, engine.in_flight or engine.cache_mib")
 }

@@ -50,6 +50,9 @@ func preflight(cfg *recipe.Config) (*rlPlan, error) {
 	if err := p.model.NeedTemplate(); err != nil {
 		return nil, err
 	}
+	if err := adapt(p.model, cfg.Model.Adapter, "actor.", cfg.Actor.LoRA); err != nil {
+		return nil, err
+	}
 	p.model.Identify(p.inputs)
 	if p.shape, err = models.Bounded(p.model.Shape, cfg.Rollout.MaxLen); err != nil {
 		return nil, err
@@ -61,7 +64,7 @@ func preflight(cfg *recipe.Config) (*rlPlan, error) {
 		return nil, err
 	}
 	p.sizes()
-	if err := usable("actor.", p.engine, p.shape); err != nil {
+	if err := usable("actor.", p.engine, p.learned()); err != nil {
 		return nil, err
 	}
 	if err := p.companions(); err != nil {
@@ -108,7 +111,8 @@ func (p *rlPlan) settings() error {
 		refuse("reward.shuffle", "distillation does not look at rewards, so it is no control", "leave it out")
 	}
 	c.Unread(refuse)
-	c.Actor.Unread("actor.", refuse)
+	c.Actor.OptimConfig.Unread("actor.", refuse)
+	c.Actor.LoRA.Unread("actor.", c.Actor.OptimConfig, refuse)
 	if c.Criticises() {
 		c.Critic.Unread("critic.", refuse)
 	}
@@ -204,4 +208,16 @@ func (p *rlPlan) sizes() {
 	}
 	p.engine = models.Engine(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
 	p.engine.Optimizer = optimizerOf(c.Actor.OptimConfig)
+	p.engine.LoRA = loraOf(c.Actor.LoRA, p.model, c.Train.Seed)
+	if c.SharesTrunk() {
+		head := optimizerOf(c.Critic.OptimConfig)
+		p.engine.Head = &head
+	}
+}
+
+// learned is the shape that the learner holds: the policy's, and a value head where the critic shares its trunk.
+func (p *rlPlan) learned() model.Config {
+	shape := p.shape
+	shape.ValueHead = p.cfg.SharesTrunk()
+	return shape
 }

@@ -169,6 +169,9 @@ func (r *rlRun) begin(ctx context.Context) error {
 	if r.saved.Resumed {
 		return nil
 	}
+	if err := r.serveFirst(ctx); err != nil {
+		return err
+	}
 	if r.cfg.Eval.AtStart {
 		if err := r.evaluate(ctx); err != nil {
 			return err
@@ -185,6 +188,19 @@ func (r *rlRun) serve(ctx context.Context) error {
 	w, err := r.engines.models.Policy.Weights(ctx)
 	if err != nil {
 		return err
+	}
+	return r.engines.generator.Publish(ctx, w)
+}
+
+// serveFirst hands over what training starts from, where the generator has something else: a fresh adapter is the learner's
+// alone, and a token that was sampled without it would not say so.
+func (r *rlRun) serveFirst(ctx context.Context) error {
+	w, err := r.engines.models.Policy.Weights(ctx)
+	if err != nil {
+		return err
+	}
+	if _, serves := r.engines.generator.Serving(); serves == w.Fingerprint {
+		return nil
 	}
 	return r.engines.generator.Publish(ctx, w)
 }

@@ -33,7 +33,8 @@ type RLResult struct {
 	Seconds    float64  `json:"seconds"`
 	Generated  int64    `json:"tokens_generated"`
 	Trained    int64    `json:"tokens_trained"`
-	Checkpoint string   `json:"checkpoint"` // Hugging Face folder of the best weights
+	Checkpoint string   `json:"checkpoint"`     // Hugging Face folder of the best weights, or PEFT folder of the best adapter
+	Base       string   `json:"base,omitempty"` // the model that the adapter is for
 	Report     string   `json:"report"`
 	NoReport   string   `json:"no_report,omitempty"` // why there is none
 }
@@ -48,7 +49,10 @@ func (r *RLResult) String() string {
 		}
 		s += fmt.Sprintf("held-out score  %s before, %.1f %% at the best step %d, %.1f %% at the end\n", before, 100*r.Best, r.BestStep, 100*r.Last)
 	}
-	return s + fmt.Sprintf("model           %s\nreport          %s\n", spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
+	if r.Base != "" {
+		s += fmt.Sprintf("base            %s\n", spell.Quoted(r.Base))
+	}
+	return s + fmt.Sprintf("%-15s %s\nreport          %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
 }
 
 // end writes what a run leaves behind. err is why the loop ended, nil when it came to its end.
@@ -92,7 +96,7 @@ func (r *rlRun) blame(err error) error {
 
 // finish exports the last weights and the best ones, which are the last ones when nothing was evaluated.
 func (r *rlRun) finish(ctx context.Context) error {
-	if err := r.exportTo(ctx, folder.LastDir); err != nil {
+	if err := r.export(ctx, folder.LastDir); err != nil {
 		return err
 	}
 	if b := r.saved.Best; b != nil && b.Step != r.saved.Step {
@@ -100,7 +104,7 @@ func (r *rlRun) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.exportTo(ctx, folder.BestDir)
+	return r.export(ctx, folder.BestDir)
 }
 
 // loadBest brings the best weights back, or, where their checkpoint is damaged, the best of those that can be read. The run's
@@ -142,24 +146,16 @@ func (r *rlRun) lostBest(why error, b best) {
 	r.saved.Best = &b
 }
 
-// exportTo writes the learner's weights as a Hugging Face folder of the run.
-func (r *rlRun) exportTo(ctx context.Context, name string) error {
-	dir := r.folder.File(name)
-	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
-		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
-	}
-	w, err := r.engines.models.Policy.Weights(ctx)
-	if err != nil {
-		return err
-	}
-	return r.model.Export(dir, w)
+// export writes the learner's weights to a folder of the run.
+func (r *rlRun) export(ctx context.Context, name string) error {
+	return exportTo(ctx, r.folder.File(name), r.model, r.engines.models.Policy, r.cfg.Actor.LoRA)
 }
 
 func (r *rlRun) result() *RLResult {
 	s := &r.saved
 	out := &RLResult{
 		Run: r.folder.Path, Steps: s.Step, Seconds: s.Totals.Seconds, Generated: s.Totals.Generated, Trained: s.Totals.Trained,
-		Checkpoint: r.folder.File(folder.BestDir), Report: r.folder.File(folder.ReportFile),
+		Checkpoint: r.folder.File(folder.BestDir), Report: r.folder.File(folder.ReportFile), Base: baseOf(r.model, r.cfg.Actor.LoRA),
 	}
 	if s.Best != nil {
 		out.Evaluated = true

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"molt/metrics"
 	"molt/prompts"
 	"molt/run/folder"
-	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/train"
 )
@@ -68,7 +66,8 @@ type SFTResult struct {
 	Held       *float64 `json:"held_out_loss,omitempty"`
 	Seconds    float64  `json:"seconds"`
 	Trained    int64    `json:"tokens_trained"`
-	Checkpoint string   `json:"checkpoint"`
+	Checkpoint string   `json:"checkpoint"`     // Hugging Face folder of the weights, or PEFT folder of the adapter
+	Base       string   `json:"base,omitempty"` // the model that the adapter is for
 	Report     string   `json:"report"`
 	NoReport   string   `json:"no_report,omitempty"` // why there is none
 }
@@ -79,7 +78,10 @@ func (r *SFTResult) String() string {
 	if r.Held != nil {
 		text += fmt.Sprintf(", held-out %.3f", *r.Held)
 	}
-	return text + fmt.Sprintf("\nmodel   %s\nreport  %s\n", spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
+	if r.Base != "" {
+		text += fmt.Sprintf("\nbase    %s", spell.Quoted(r.Base))
+	}
+	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
 }
 
 func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err error) {
@@ -240,6 +242,7 @@ func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
 	result := &SFTResult{
 		Run: s.folder.Path, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
 		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile), NoReport: lost,
+		Base: baseOf(s.plan.model, s.cfg.Model.LoRA),
 	}
 	return result, s.folder.Finish(result)
 }
@@ -254,15 +257,7 @@ func (s *sftRun) giveWay(ctx context.Context, err error) error {
 }
 
 func (s *sftRun) export(ctx context.Context) error {
-	dir := s.folder.File(folder.FinalDir)
-	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed after it was written
-		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
-	}
-	w, err := s.learner.Weights(ctx)
-	if err != nil {
-		return err
-	}
-	return s.plan.model.Export(dir, w)
+	return exportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA)
 }
 
 func (s *sftRun) close() error {

@@ -55,6 +55,9 @@ func preflightSFT(cfg *recipe.SFTConfig, talk io.Writer) (*sftPlan, error) {
 	if err := p.model.NeedTemplate(); err != nil {
 		return nil, err
 	}
+	if err := adapt(p.model, cfg.Model.Adapter, "model.", cfg.Model.LoRA); err != nil {
+		return nil, err
+	}
 	p.model.Identify(p.inputs)
 	if cfg.Data.MaxLen > p.model.Shape.MaxPositions {
 		return nil, &problem.Problem{Code: problem.Setting, What: fmt.Sprintf("data.max_len is %d and the model sees at most %d tokens", cfg.Data.MaxLen, p.model.Shape.MaxPositions), Fix: "lower data.max_len"}
@@ -66,6 +69,7 @@ func preflightSFT(cfg *recipe.SFTConfig, talk io.Writer) (*sftPlan, error) {
 	}
 	p.engine = models.Engine(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
 	p.engine.Optimizer = optimizerOf(cfg.Model.OptimConfig)
+	p.engine.LoRA = loraOf(cfg.Model.LoRA, p.model, cfg.Train.Seed)
 	if err := usable("model.", p.engine, p.shape); err != nil {
 		return nil, err
 	}
@@ -95,9 +99,11 @@ func (p *sftPlan) settings() error {
 	if c.Train.Steps > 0 && c.Train.MaxEpochs != recipe.SFTDefaults().Train.MaxEpochs {
 		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "train.max_epochs", What: "it has no effect: train.steps says how long to train", Fix: "leave one of the two out"})
 	}
-	c.Model.Unread("model.", func(setting, why, fix string) {
+	refuse := func(setting, why, fix string) {
 		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: setting, What: why, Fix: fix})
-	})
+	}
+	c.Model.OptimConfig.Unread("model.", refuse)
+	c.Model.LoRA.Unread("model.", c.Model.OptimConfig, refuse)
 	if len(c.Eval.Dataset) == 0 && c.Eval.Steps > 0 {
 		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "eval.steps", What: "evaluation is wanted and there is nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"})
 	}

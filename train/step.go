@@ -21,7 +21,7 @@ type Trainer struct {
 // Models are the learners that a trainer drives.
 type Models struct {
 	Policy    engine.Learner
-	Reference engine.Learner // frozen: the policy is held near it, or taught by it; nil where nothing measures that distance
+	Reference engine.Scorer  // frozen: the policy is held near it, or taught by it; nil where nothing measures that distance
 	Critic    engine.Learner // has a value head; nil without an estimator that reads values, or where the policy has the head
 }
 

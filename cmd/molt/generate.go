@@ -14,6 +14,7 @@ import (
 // generateCmd is `molt generate`. Without --prompt it talks at a terminal, and answers line by line anywhere else.
 type generateCmd struct {
 	Model       string   `arg:"" help:"Hugging Face model folder."`
+	Adapter     string   `placeholder:"DIR" help:"PEFT folder of an adapter to put on the model."`
 	Prompt      *string  `short:"p" placeholder:"TEXT" help:"Answer this and leave; without it, every line of standard input."`
 	System      string   `placeholder:"TEXT" help:"First message of every conversation."`
 	MaxTokens   int      `default:"512" placeholder:"N" help:"Most tokens of a reply (default ${default})."`
@@ -43,7 +44,7 @@ Control characters in replies are spelled (\x1b); --json keeps every one.`
 
 func (c *generateCmd) Run(ctx context.Context, a *app) error {
 	cfg := generate.Defaults()
-	cfg.Model, cfg.System, cfg.Raw, cfg.Agent, cfg.Threads, cfg.Stop = c.Model, c.System, c.Raw, c.Agent, c.Threads, c.Stop
+	cfg.Model, cfg.Adapter, cfg.System, cfg.Raw, cfg.Agent, cfg.Threads, cfg.Stop = c.Model, c.Adapter, c.System, c.Raw, c.Agent, c.Threads, c.Stop
 	cfg.MaxTokens, cfg.Temperature, cfg.TopP, cfg.TopK, cfg.MinP = c.MaxTokens, c.Temperature, c.TopP, c.TopK, c.MinP
 	cfg.Seed, cfg.Samples = c.Seed, c.N
 	talking := c.Prompt == nil && !c.JSON && readsTerminal(a.stdin)

@@ -11,8 +11,9 @@ import (
 
 // modelCmd is `molt model`.
 type modelCmd struct {
-	Init modelInitCmd `cmd:"" help:"Make a model from nothing: drawn weights, a tokenizer, a chat template."`
-	Info modelInfoCmd `cmd:"" help:"Say what is in a model folder, and what memory it takes to use it."`
+	Init  modelInitCmd  `cmd:"" help:"Make a model from nothing: drawn weights, a tokenizer, a chat template."`
+	Info  modelInfoCmd  `cmd:"" help:"Say what is in a model folder, and what memory it takes to use it."`
+	Merge modelMergeCmd `cmd:"" help:"Make one model of a model and an adapter (LoRA) that was trained on it."`
 }
 
 // modelInitCmd is `molt model init`. Its shape is the quickstart's by default.
@@ -142,4 +143,36 @@ func (c *modelInfoCmd) Run(a *app) error {
 		return a.dataJSON(info)
 	}
 	return a.data(legible(fmt.Sprint(info)))
+}
+
+// modelMergeCmd is `molt model merge`.
+type modelMergeCmd struct {
+	Base    string `arg:"" help:"Hugging Face model folder that the adapter was trained on."`
+	Adapter string `arg:"" help:"PEFT folder: adapter_config.json and adapter_model.safetensors."`
+	Out     string `arg:"" help:"Folder to write: new or empty."`
+	JSON    bool   `name:"json" help:"Print what was made as one JSON object."`
+}
+
+// Help says what to expect.
+func (*modelMergeCmd) Help() string {
+	return `The merged model computes what the two compute together, bit for bit; base and adapter are left as they are.
+
+Example:
+
+  molt model merge models/base runs/lora/best models/merged`
+}
+
+func (c *modelMergeCmd) Run(a *app) error {
+	info, err := models.MergeAdapter(c.Base, c.Adapter, c.Out)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.dataJSON(info)
+	}
+	if err := a.data(legible(info.String())); err != nil {
+		return err
+	}
+	a.next(next{"hear what it says", "molt generate " + spell.Quoted(c.Out)})
+	return nil
 }

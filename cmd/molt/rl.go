@@ -22,8 +22,16 @@ func (c *rlCmd) Run(ctx context.Context, a *app) error {
 	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.RLResult]{plan: run.PlanRL, run: run.RL, next: func(r *run.RLResult) []next {
 		return []next{
 			{"look at the run", "molt show " + spell.Quoted(r.Run)},
-			{"talk to the model", "molt generate " + spell.Quoted(r.Checkpoint)},
+			{"talk to the model", speak(r.Checkpoint, r.Base)},
 			{"open the report", spell.Quoted(r.Report)},
 		}
 	}})
+}
+
+// speak is how to talk to what a run made: a model, or an adapter for a base.
+func speak(made, base string) string {
+	if base == "" {
+		return "molt generate " + spell.Quoted(made)
+	}
+	return "molt generate " + spell.Quoted(base) + " --adapter " + spell.Quoted(made)
 }

@@ -21,7 +21,7 @@ func (*sftCmd) Help() string {
 func (c *sftCmd) Run(ctx context.Context, a *app) error {
 	return settle(ctx, a, &c.settled, recipe.SFTDefaults(), work[recipe.SFTConfig, *run.SFTResult]{plan: run.PlanSFT, run: run.SFT, next: func(r *run.SFTResult) []next {
 		return []next{
-			{"talk to the model", "molt generate " + spell.Quoted(r.Checkpoint)},
+			{"talk to the model", speak(r.Checkpoint, r.Base)},
 			{"open the report", spell.Quoted(r.Report)},
 		}
 	}})

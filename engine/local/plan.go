@@ -17,6 +17,8 @@ type Memory struct {
 	Moments        int64 // of the optimizer, and its room to work in
 	Activations    int64 // of Config.BatchTokens tokens, kept for the backward
 
+	Trained int64 // numbers that a learner may change, those that Optimizer freezes included: what a checkpoint holds, with moments
+
 	Scorer int64 // all of a scorer: weights, and activations of Config.BatchTokens tokens in one layer
 }
 
@@ -45,6 +47,9 @@ func Plan(shape model.Config, config Config) (Memory, error) {
 	if config.Head != nil {
 		m.Moments += optim.Bytes(head, *config.Head, config.Threads)
 	}
+	for _, p := range append(params, head...) {
+		m.Trained += elements(p.Shape)
+	}
 	if config.LoRA.Rank > 0 {
 		m.GeneratorWeights += config.adapterBytes(shape, false)
 		m.LearnerWeights += config.adapterBytes(shape, true)
@@ -57,6 +62,14 @@ func (c Config) adapterBytes(shape model.Config, grads bool) int64 {
 	layout := model.Layout(shape)
 	names, _ := c.LoRA.names(layout)
 	return 4 * int64(adaptationFloats(layout, names, c.LoRA.Rank, c.Threads, grads))
+}
+
+func elements(shape []int) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= int64(d)
+	}
+	return n
 }
 
 // Generator is the generator's part.

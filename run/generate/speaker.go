@@ -23,6 +23,7 @@ import (
 // Config says who speaks and how replies are sampled. The names of the flags are those of molt generate.
 type Config struct {
 	Model       string // Hugging Face folder
+	Adapter     string // PEFT folder of an adapter on the model; "" for none
 	System      string // first message of every conversation; "" for none
 	Raw         bool   // complete the prompt as it stands, without a chat template
 	Agent       string // "shop" answers the model's tool calls; "" leaves them unanswered
@@ -93,6 +94,9 @@ func Open(c Config) (*Speaker, error) {
 	}
 	m, err := models.Open(c.Model)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.Adapt(c.Adapter); err != nil {
 		return nil, err
 	}
 	m.Weights.Version = traj.Version(m.Steps)

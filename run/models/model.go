@@ -26,7 +26,9 @@ type Model struct {
 	EOS      []int32
 	Shape    model.Config
 	Weights  engine.Weights
-	Steps    int64 // optimizer steps that made the weights, where the folder says so
+	Steps    int64   // optimizer steps that made the weights, where the folder says so
+	Adapter  string  // PEFT folder of the adapter on the weights; "" for none
+	Dropout  float64 // with which that adapter was trained
 	Tok      *tokenizer.Tokenizer
 	Renderer *chat.Renderer // nil when the model has no chat template: it completes text and holds no conversation
 
@@ -35,6 +37,9 @@ type Model struct {
 
 // Open reads the folder at path, or says in one sentence why it is refused.
 func Open(path string) (*Model, error) {
+	if err := pointToBase(path); err != nil {
+		return nil, err
+	}
 	if path == "" {
 		return nil, &problem.Problem{Code: problem.Setting, What: "no model", Fix: "name a Hugging Face model folder with --model.model_name_or_path"}
 	}
@@ -126,10 +131,15 @@ func (m *Model) Stops() []int32 {
 	return stops
 }
 
-// Export writes weights of this model's shape, with its tokenizer and template, as a Hugging Face folder.
+// Export writes weights of this model's shape, an adapter merged into them, with its tokenizer and template, as a Hugging
+// Face folder.
 func (m *Model) Export(dir string, w engine.Weights) error {
+	return m.write(dir, local.Merge(w), int64(w.Version))
+}
+
+func (m *Model) write(dir string, w engine.Weights, step int64) error {
 	out := m.texts
-	out.Step = int64(w.Version)
+	out.Step = step
 	for _, t := range w.Tensors {
 		out.Tensors = append(out.Tensors, weights.Tensor(t))
 	}

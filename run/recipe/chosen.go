@@ -14,6 +14,11 @@ func (c *Config) Compares() bool { return c.Algo.KL.Coef > 0 || c.Ref.Path != ""
 // Criticises reports whether the run has a critic.
 func (c *Config) Criticises() bool { return c.estimator().ReadsValue }
 
+// SharesTrunk reports whether its critic is a value head on the policy.
+func (c *Config) SharesTrunk() bool { return c.Criticises() && c.Critic.Shared }
+
+func (c *Config) ownCritic() bool { return c.Criticises() && !c.Critic.Shared }
+
 // Distils reports whether the run learns from a teacher alone.
 func (c *Config) Distils() bool { return c.estimator().IgnoresReward }
 

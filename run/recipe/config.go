@@ -23,7 +23,8 @@ type Config struct {
 
 // ModelConfig says which weights training starts from.
 type ModelConfig struct {
-	Path string `yaml:"model_name_or_path" alias:"actor.model_name_or_path" help:"Hugging Face model folder to start from (required)"`
+	Path    string `yaml:"model_name_or_path" alias:"actor.model_name_or_path" help:"Hugging Face model folder to start from (required)"`
+	Adapter string `yaml:"adapter" help:"PEFT folder of an adapter that is put on the model: trained on with actor.lora.rank, a part of the weights without"`
 }
 
 // DataConfig says which prompts are tried, and how a row is read.
@@ -123,16 +124,17 @@ type LengthConfig struct {
 
 // ActorConfig is the policy's loss and optimizer.
 type ActorConfig struct {
-	Clip        []float64 `yaml:"eps_clip_low_high" help:"low,high of the ratio clip: 1-low to 1+high (ppo; gspo, whose ratios want about 0.0003)" len:"2"`
-	DualClip    float64   `yaml:"dual_clip" help:"ppo: bound of the loss where the advantage is negative; 0 is off" range:">=0"`
-	LossMode    string    `yaml:"loss_mode" help:"ppo (clipped), gspo (one ratio for each segment), cispo (clipped weight), sapo (a smooth gate) or pg (plain policy gradient)" enum:"ppo,gspo,cispo,sapo,pg,policy_gradient"`
-	Ceiling     float64   `yaml:"cispo_ceiling" help:"cispo: the largest weight that a ratio may be" range:">=1"`
-	Tau         []float64 `yaml:"sapo_tau" help:"sapo: how fast the gate closes for a good and for a bad token" len:"2"`
-	Proximal    string    `yaml:"proximal" help:"what the ratio compares with: decoupled (the policy at the start of the step) or behavior (the one that sampled; needs the correction off)" enum:"decoupled,behavior,coupled"`
-	Aggregation string    `yaml:"loss_agg_mode" help:"how tokens add up: token_mean, rollout_sum, rollout_mean (GRPO) or constant (Dr.GRPO)" enum:"token_mean,rollout_sum,rollout_mean,constant,token-mean,seq-mean-token-sum,seq-mean-token-mean,seq-mean-token-sum-norm"`
-	MaxTokens   int       `yaml:"loss_max_tokens" help:"constant: the length that the sum over a rollout is divided by" unit:"tokens" range:">=0"`
-	Entropy     float64   `yaml:"entropy_coef" help:"weight of the entropy bonus; 0 is off" range:">=0"`
-	Freezing    int       `yaml:"freezing_steps" help:"batches from which the critic alone learns, before the policy begins to move" unit:"batches" range:">=0"`
+	Clip        []float64  `yaml:"eps_clip_low_high" help:"low,high of the ratio clip: 1-low to 1+high (ppo; gspo, whose ratios want about 0.0003)" len:"2"`
+	DualClip    float64    `yaml:"dual_clip" help:"ppo: bound of the loss where the advantage is negative; 0 is off" range:">=0"`
+	LossMode    string     `yaml:"loss_mode" help:"ppo (clipped), gspo (one ratio for each segment), cispo (clipped weight), sapo (a smooth gate) or pg (plain policy gradient)" enum:"ppo,gspo,cispo,sapo,pg,policy_gradient"`
+	Ceiling     float64    `yaml:"cispo_ceiling" help:"cispo: the largest weight that a ratio may be" range:">=1"`
+	Tau         []float64  `yaml:"sapo_tau" help:"sapo: how fast the gate closes for a good and for a bad token" len:"2"`
+	Proximal    string     `yaml:"proximal" help:"what the ratio compares with: decoupled (the policy at the start of the step) or behavior (the one that sampled; needs the correction off)" enum:"decoupled,behavior,coupled"`
+	Aggregation string     `yaml:"loss_agg_mode" help:"how tokens add up: token_mean, rollout_sum, rollout_mean (GRPO) or constant (Dr.GRPO)" enum:"token_mean,rollout_sum,rollout_mean,constant,token-mean,seq-mean-token-sum,seq-mean-token-mean,seq-mean-token-sum-norm"`
+	MaxTokens   int        `yaml:"loss_max_tokens" help:"constant: the length that the sum over a rollout is divided by" unit:"tokens" range:">=0"`
+	Entropy     float64    `yaml:"entropy_coef" help:"weight of the entropy bonus; 0 is off" range:">=0"`
+	LoRA        LoRAConfig `yaml:"lora"`
+	Freezing    int        `yaml:"freezing_steps" help:"batches from which the critic alone learns, before the policy begins to move" unit:"batches" range:">=0"`
 	OptimConfig
 }
 
@@ -144,8 +146,9 @@ type RefConfig struct {
 // CriticConfig is the critic of the estimator gae.
 type CriticConfig struct {
 	Path      string  `yaml:"model_name_or_path" help:"model folder that the critic starts from, with the same tokenizer; empty takes the policy's"`
+	Shared    bool    `yaml:"shared" help:"no model of its own: a value head on the policy, which learns in the policy's passes and steps by critic.adam; the value loss reaches the policy's weights by critic.value_coef"`
 	Clip      float64 `yaml:"value_clip" help:"a value that moved further than this in the batch is pushed no further; 0 is off" range:">=0"`
-	Coef      float64 `yaml:"value_coef" help:"weight of the value loss; under AdamW it matters for critic.max_norm alone" range:">0"`
+	Coef      float64 `yaml:"value_coef" help:"weight of the value loss; where the critic is no part of the policy it matters for critic.max_norm alone" range:">0"`
 	MaxEpochs int     `yaml:"max_epochs" help:"times the critic is trained on each batch; 0 takes train.max_epochs" range:">=0"`
 	OptimConfig
 }
@@ -244,7 +247,7 @@ func Defaults() Config {
 		},
 		Actor: ActorConfig{
 			Clip: []float64{0.2, 0.2}, LossMode: "ppo", Ceiling: 5, Tau: []float64{1, 1.05}, Proximal: "decoupled", Aggregation: "token_mean",
-			OptimConfig: optimizer(1e-6),
+			LoRA: loRA(), OptimConfig: optimizer(1e-6),
 		},
 		Critic: CriticConfig{Clip: 0.2, Coef: 1, OptimConfig: optimizer(5e-6)},
 		Train:  TrainConfig{Episodes: 1, MaxEpochs: 1, MicroTokens: 8192, Mode: "sync", Seed: 42},

@@ -15,7 +15,9 @@ type SFTConfig struct {
 
 // SFTModelConfig says which weights training starts from, and its optimizer.
 type SFTModelConfig struct {
-	Path string `yaml:"model_name_or_path" help:"Hugging Face model folder to start from (required)"`
+	Path    string     `yaml:"model_name_or_path" help:"Hugging Face model folder to start from (required)"`
+	Adapter string     `yaml:"adapter" help:"PEFT folder of an adapter that is put on the model: trained on with model.lora.rank, a part of the weights without"`
+	LoRA    LoRAConfig `yaml:"lora"`
 	OptimConfig
 }
 
@@ -68,7 +70,7 @@ type SFTEngine struct {
 // SFTDefaults is the one place where built-in values live.
 func SFTDefaults() SFTConfig {
 	return SFTConfig{
-		Model:  SFTModelConfig{OptimConfig: optimizer(5e-6)},
+		Model:  SFTModelConfig{LoRA: loRA(), OptimConfig: optimizer(5e-6)},
 		Data:   SFTDataConfig{MaxLen: 2048, InputKey: "messages"},
 		Train:  SFTTrainConfig{BatchSize: 128, MaxEpochs: 2, MicroTokens: 8192, Seed: 42},
 		Ckpt:   SFTCkptConfig{SaveSteps: 100, MaxNum: 3},

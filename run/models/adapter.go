@@ -1,0 +1,79 @@
+// Adapters on a model: put on, merged, written, as PEFT folders.
+
+package models
+
+import (
+	"os"
+	"path/filepath"
+
+	"molt/engine"
+	"molt/engine/local"
+	"molt/internal/spell"
+	"molt/run/problem"
+	"molt/weights"
+)
+
+const adapterConfig = "adapter_config.json"
+
+// Adapt puts the adapter of a PEFT folder on the model; "" puts none.
+func (m *Model) Adapt(path string) error {
+	if path == "" {
+		return nil
+	}
+	a, err := weights.ReadAdapter(path, m.Config.Tensors())
+	if err != nil {
+		return &problem.Problem{Code: problem.Model, What: err.Error(), Fix: "mend the folder, or choose another adapter", Err: err}
+	}
+	with, err := local.Adapt(m.Weights, a)
+	if err != nil {
+		return &problem.Problem{Code: problem.Model, Where: path, What: err.Error(), Fix: "name the model that it was trained on, or another adapter", Err: err}
+	}
+	m.Weights, m.Adapter, m.Dropout, m.Steps = with, path, a.Dropout, a.Step
+	return nil
+}
+
+// Merge makes the adapter a part of the weights.
+func (m *Model) Merge() { m.Weights = local.Merge(m.Weights) }
+
+// ExportAdapter writes the adapter of weights over this model as a PEFT folder.
+func (m *Model) ExportAdapter(dir string, w engine.Weights) error {
+	a := local.PEFT(w)
+	a.Model = m.Path
+	if _, err := weights.WriteAdapter(dir, a, m.Config.Tensors()); err != nil {
+		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot write the adapter", Why: err.Error(), Fix: "make room or choose another folder; the same command resumes", Err: err}
+	}
+	return nil
+}
+
+// MergeAdapter writes a model with an adapter as one model folder.
+func MergeAdapter(base, adapter, out string) (*Info, error) {
+	if err := (InitConfig{Out: out}).empty(); err != nil {
+		return nil, err
+	}
+	m, err := Open(base)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Adapt(adapter); err != nil {
+		return nil, err
+	}
+	m.Merge()
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return nil, &problem.Problem{Code: problem.Resource, Where: out, What: "cannot make the folder around the model", Why: problem.Reason(err), Fix: "choose a folder that you may write to", Err: err}
+	}
+	if err := m.write(out, m.Weights, m.Steps); err != nil {
+		return nil, err
+	}
+	return Describe(out)
+}
+
+// pointToBase recognises an adapter's folder, which holds no model.
+func pointToBase(path string) error {
+	if path == "" || exists(filepath.Join(path, "config.json")) || !exists(filepath.Join(path, adapterConfig)) {
+		return nil
+	}
+	return &problem.Problem{
+		Code: problem.Model, Where: path, What: "this is an adapter, which is nothing without the model that it was trained on",
+		Fix: "name that model, and this with --adapter (--model.adapter in settings); or make one model of both: molt model merge BASE " + spell.Quoted(path) + " OUT",
+	}
+}
