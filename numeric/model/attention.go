@@ -6,24 +6,32 @@ import (
 	"molt/numeric/kernel"
 )
 
-func (c *Config) scale() float32 {
-	if c.AttentionScale != 0 {
-		return c.AttentionScale
-	}
-	return float32(1 / math.Sqrt(float64(c.HeadDim)))
+// sight is how the queries of a layer look at keys.
+type sight struct {
+	window int     // keys that each sees; 0 is all
+	scale  float32 // on queries times keys
+	limit  float32 // of the soft cap on scores; 0 is none
 }
 
-// first is the first position that the last of so many keys sees in layer l.
-func (c *Config) first(l, keys int) int {
-	if window := c.kind(l).Window; window > 0 {
-		return max(0, keys-window)
+func (c Config) sight(l int) sight {
+	s := sight{c.kind(l).Window, c.AttentionScale, c.AttentionCap}
+	if s.scale == 0 {
+		s.scale = float32(1 / math.Sqrt(float64(c.HeadDim)))
+	}
+	return s
+}
+
+// first is the first position that the last of so many keys sees.
+func (s *sight) first(keys int) int {
+	if s.window > 0 {
+		return max(0, keys-s.window)
 	}
 	return 0
 }
 
 // attend computes a block's attention in layer l and adds it to the residual stream.
 func (w *Work) attend(b block, l int) {
-	c, a := w.c, &w.layers[l]
+	c, a := &w.c, &w.layers[l]
 	for i := b.lo; i < b.hi; {
 		n := w.together(l, i, b.hi)
 		for g := range c.KVHeads {
@@ -42,7 +50,7 @@ func (w *Work) attend(b block, l int) {
 // attendOutputBackward takes a block's gradient of mid to the mixed values, for attendBackward, which also needs the rotated
 // queries and keys again.
 func (w *Work) attendOutputBackward(b block, l int, n normGrads) {
-	c, k := w.c, &w.back
+	c, k := &w.c, &w.back
 	ld := pad(c.qDim())
 	w.joinBackward(b, w.attentionBranch(l), b.of(k.dMixed, ld), ld, b.of(k.attended(l), c.Dim), b.of(k.dMid[l%2], c.Dim), n.post1)
 	for t := b.lo; t < b.hi && l < c.Layers-1; t++ {
@@ -64,7 +72,7 @@ func (w *Work) together(l, i, end int) int {
 // attendTile mixes values for outputs i to i+n-1 of layer l, which attend together, for the query heads that share key/value
 // head g.
 func (w *Work) attendTile(s *scratch, l, g, i, n int) {
-	c, t := w.c, w.output(l, i)
+	c, t := &w.c, w.output(l, i)
 	r := &w.runs[w.runOf[t]]
 	hd, shared := c.HeadDim, c.Heads/c.KVHeads
 	q := w.rotated[t*c.rotatedDim()+g*shared*hd:]
@@ -82,22 +90,21 @@ func (w *Work) attendTile(s *scratch, l, g, i, n int) {
 // mix computes y [n, hd] = softmax(scale q kᵀ) v, where row i sees the first keys+i*more positions of run r, or the last of
 // these that the layer's window spans. What lies before all windows is skipped in whole panels.
 func (w *Work) mix(s *scratch, r *run, l, g int, y []float32, ldy int, q []float32, ldq, n, keys, more int) {
-	c := &w.c
-	hd, base := c.HeadDim, panelStart(c.first(l, keys))
-	end := keys + (n-1)*more
+	hd, sight := w.c.HeadDim, &w.m.sights[l]
+	base, end := panelStart(sight.first(keys)), keys+(n-1)*more
 	all := end - base
 	ld := pad(all)
 	for from, count := base, 0; from < end; from += count {
-		k, _, rest := w.kv.operands(r, from, l, g)
+		k, rest := w.kv.keys(r, from, l, g)
 		count = min(rest, end-from)
 		kernel.Gemm(s.scores[from-base:], ld, q, ldq, 1, k, n, count, hd, false)
 	}
 	for i := range n {
 		seen := keys + i*more
-		w.weigh(s.scores[i*ld:][:all], c.first(l, seen)-base, seen-base)
+		sight.weigh(s.scores[i*ld:][:all], sight.first(seen)-base, seen-base)
 	}
 	for from, count := base, 0; from < end; from += count {
-		_, v, rest := w.kv.operands(r, from, l, g)
+		v, rest := w.kv.values(r, from, l, g)
 		count = min(rest, end-from)
 		kernel.Gemm(y, ldy, s.scores[from-base:], ld, 1, v, n, hd, count, from > base)
 	}
@@ -108,14 +115,14 @@ func panelStart(position int) int { return position &^ (kernel.Lanes - 1) }
 
 // mixBackward is the backward of mix for n rows, the first of which sees keys positions: it writes dq and adds to dk and dv.
 func (w *Work) mixBackward(s *scratch, l, keys, n int, dq, dk, dv []float32, ldd int, dy []float32, ldy int, q, k []float32, ldq int) {
-	c := &w.c
-	hd, base := c.HeadDim, panelStart(c.first(l, keys))
+	hd, sight := w.c.HeadDim, &w.m.sights[l]
+	base := panelStart(sight.first(keys))
 	all := keys + n - 1 - base
 	ld := pad(all)
 	kernel.Gemm(s.scores, ld, q, ldq, 1, kernel.Packed(s.keys[base*hd:], hd), n, all, hd, false)
 	kernel.Gemm(s.dScores, ld, dy, ldy, 1, kernel.Packed(s.values[base*hd:], hd), n, all, hd, false)
 	for i := range n {
-		w.weighBackward(s, s.dScores[i*ld:][:all], s.scores[i*ld:][:all], c.first(l, keys+i)-base, keys+i-base)
+		sight.weighBackward(s.dScores[i*ld:][:all], s.scores[i*ld:][:all], s.capped, sight.first(keys+i)-base, keys+i-base)
 	}
 	kernel.Gemm(dv[base*ldd:], ldd, s.scores, 1, ld, kernel.RowMajor(dy, ldy), all, hd, n, true)
 	kernel.Gemm(dq, ldd, s.dScores, ld, 1, kernel.RowMajor(k[base*ldq:], ldq), n, hd, all, false)
@@ -123,40 +130,40 @@ func (w *Work) mixBackward(s *scratch, l, keys, n int, dq, dk, dv []float32, ldd
 }
 
 // weigh turns a row of products q kᵀ into probabilities: those of lo to hi-1; the others are 0.
-func (w *Work) weigh(row []float32, lo, hi int) {
-	scale := w.c.scale()
-	if limit := w.c.AttentionCap; limit != 0 {
-		kernel.Softcap(row[lo:hi], scale, limit)
-		scale = 1
-	}
+func (s *sight) weigh(row []float32, lo, hi int) {
 	clear(row[:lo])
-	kernel.Softmax(row[lo:], hi-lo, scale)
+	if s.limit == 0 {
+		kernel.Softmax(row[lo:], hi-lo, s.scale)
+		return
+	}
+	kernel.Softcap(row[lo:hi], s.scale, s.limit)
+	kernel.Softmax(row[lo:], hi-lo, 1)
 }
 
 // weighBackward turns a row of products into probabilities p, and dp, the gradient of these, into that of the products.
-func (w *Work) weighBackward(s *scratch, dp, p []float32, lo, hi int) {
-	scale, limit := w.c.scale(), w.c.AttentionCap
+// capped is scratch.
+func (s *sight) weighBackward(dp, p, capped []float32, lo, hi int) {
 	clear(p[:lo])
 	clear(dp[:lo])
 	p, dp = p[lo:], dp[lo:]
 	n := hi - lo
-	if limit == 0 {
-		kernel.Softmax(p, n, scale)
-		kernel.SoftmaxBackward(dp, p, n, scale)
+	if s.limit == 0 {
+		kernel.Softmax(p, n, s.scale)
+		kernel.SoftmaxBackward(dp, p, n, s.scale)
 		return
 	}
-	kernel.Softcap(p[:n], scale, limit)
-	copy(s.capped, p[:n])
+	kernel.Softcap(p[:n], s.scale, s.limit)
+	capped = capped[:copy(capped, p[:n])]
 	kernel.Softmax(p, n, 1)
 	kernel.SoftmaxBackward(dp, p, n, 1)
-	kernel.SoftcapBackward(dp[:n], s.capped[:n], scale, limit)
+	kernel.SoftcapBackward(dp[:n], capped, s.scale, s.limit)
 }
 
 // attendBackward computes the gradients of one run's rotated queries and keys and of its values, for key/value head g: with
 // p the probabilities, dv = pᵀ dy, ds = p (dy vᵀ - rowsum(p dy vᵀ)) scale, dq = ds k, dk = dsᵀ q. The probabilities are
 // computed again.
 func (w *Work) attendBackward(s *scratch, r *run, l, g int, dqkv []float32) {
-	c := w.c
+	c := &w.c
 	hd, shared, ldq, ld := c.HeadDim, c.Heads/c.KVHeads, c.rotatedDim(), pad(c.qkv())
 	keyAt, valueAt := c.qDim()+g*hd, c.qDim()+c.kvDim()+g*hd
 	keys, values := w.rotated[r.row*ldq+keyAt:], w.layers[l].qkv[r.row*ld+valueAt:]

@@ -175,7 +175,7 @@ func (w *Work) weightStrips() int {
 
 // weightParts are the projections of stageBackward.
 func (w *Work) weightParts() (parts [4]weightGrad) {
-	c, k, l := w.c, &w.back, w.layer
+	c, k, l := &w.c, &w.back, w.layer
 	if l >= 0 {
 		a, g := &w.layers[l], &k.g.layers[l]
 		parts[0] = weightGrad{g.gateUp, g.gateUpBias, a.gateUp, pad(c.gateUp()), k.normed2, c.gateUp(), c.Dim}
@@ -215,7 +215,7 @@ func (t *rest) Do(item, worker int) {
 
 // normGrads adds up what the blocks of the last stageBackward left.
 func (w *Work) normGrads() {
-	c, k, rows := w.c, &w.back, w.outputs(w.layer)
+	c, k, rows := &w.c, &w.back, w.outputs(w.layer)
 	parts := blocks(rows, w.blockRows(rows))
 	if w.layer >= 0 {
 		g := &k.g.layers[w.layer]

@@ -49,7 +49,7 @@ func (m *Model) Extend(w *Work, kv *KV, spans []Span, want []bool) (hidden []flo
 
 // addSpan appends the i-th span to the pass.
 func (w *Work) addSpan(i int, span Span) {
-	c, n, at := w.c, len(span.Tokens), span.Seq.Len
+	c, n, at := &w.c, len(span.Tokens), span.Seq.Len
 	if n == 0 || w.rows+n > len(w.ids) || at < 0 || at+n > c.MaxPositions || at+n > len(span.Seq.Pages)*PageTokens {
 		panic(fmt.Sprintf("model: Extend: span %d has %d tokens at position %d with %d pages; the budget has room for %d tokens, "+
 			"a sequence for %d positions", i, n, at, len(span.Seq.Pages), len(w.ids)-w.rows, c.MaxPositions))
@@ -94,7 +94,7 @@ const unembedIDs = 256
 func (t *unembedding) columns() int { return blocks(t.m.config.Vocab, t.ids) }
 
 func (t *unembedding) Do(item, _ int) {
-	c := t.m.config
+	c := &t.m.config
 	row, id := item/t.columns()*stripRows, item%t.columns()*t.ids
 	rows, n := min(stripRows, t.rows-row), min(t.ids, c.Vocab-id)
 	kernel.Gemm(t.dst[row*c.Vocab+id:], c.Vocab, t.hidden[row*c.Dim:], c.Dim, 1, t.m.unembed.from(id), rows, n, c.Dim, false)

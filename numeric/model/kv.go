@@ -69,30 +69,34 @@ type run struct {
 	span          int
 }
 
-// extent is the part for one layer and key/value head of r's positions i*span and up. A Work's own KV holds two layers,
-// used in turn: the layer that attends and the one that is being filled.
-func (kv *KV) extent(r *run, i, layer, head int) (keys kernel.B, values kernel.B) {
+// part is what r has for one layer and key/value head in the extent of a position, and the position's place in it. A Work's
+// own KV holds two layers, used in turn: the layer that attends and the one that is being filled.
+func (kv *KV) part(r *run, position, layer, head int) (part []float32, at int) {
+	i, at, n := position/r.span, position%r.span, kv.partLen(r.span)
 	base := r.base
 	if r.pages != nil {
 		base = int(r.pages[i]) * kv.spanLen(r.span)
 	}
-	part := kv.data[base+(layer%kv.layers*kv.heads+head)*kv.partLen(r.span):][:kv.partLen(r.span)]
-	rows := kv.headDim * r.span
-	return kernel.Packed(part[:rows], kv.headDim), kernel.RowMajor(part[rows:], pad(kv.headDim))
+	return kv.data[base+(layer%kv.layers*kv.heads+head)*n:][:n], at
 }
 
-// operands are the keys and values of r's positions from one that is a multiple of 16 to the end of its extent, n of them.
-func (kv *KV) operands(r *run, position, layer, head int) (keys, values kernel.B, n int) {
-	keys, values = kv.extent(r, position/r.span, layer, head)
-	at := position % r.span
-	keys.Data, values.Data = keys.Data[at*kv.headDim:], values.Data[at*values.RowStride:]
-	return keys, values, r.span - at
+// keys are r's keys as an operand [hd, n], from a position that is a multiple of 16 to the end of its extent.
+func (kv *KV) keys(r *run, position, layer, head int) (keys kernel.B, n int) {
+	part, at := kv.part(r, position, layer, head)
+	return kernel.Packed(part[at*kv.headDim:r.span*kv.headDim], kv.headDim), r.span - at
+}
+
+// values are r's values as an operand [n, hd], from a position to the end of its extent.
+func (kv *KV) values(r *run, position, layer, head int) (values kernel.B, n int) {
+	part, at := kv.part(r, position, layer, head)
+	ld := pad(kv.headDim)
+	return kernel.RowMajor(part[r.span*kv.headDim+at*ld:], ld), r.span - at
 }
 
 // store writes the key and value [hd] of one position.
 func (kv *KV) store(r *run, position, layer, head int, key, value []float32) {
-	keys, values := kv.extent(r, position/r.span, layer, head)
-	slot := position % r.span
-	kernel.PackColumn(keys.Data, key, slot)
-	copy(values.Data[slot*values.RowStride:], value)
+	part, at := kv.part(r, position, layer, head)
+	rows := r.span * kv.headDim
+	kernel.PackColumn(part[:rows], key, at)
+	copy(part[rows+at*pad(kv.headDim):], value)
 }

@@ -5,7 +5,7 @@ import "molt/numeric/kernel"
 // mlp adds layer l's gated MLP to a block of the residual stream (Shazeer 2020): (silu(h Wg) * (h Wu)) Wd, or gelu for silu,
 // with h = norm2(mid).
 func (w *Work) mlp(b block, l int) {
-	c, a, p := w.c, &w.layers[l], &w.m.layers[l]
+	c, a, p := &w.c, &w.layers[l], &w.m.layers[l]
 	mid := b.of(a.mid, c.Dim)
 	w.leave(b, b.normed, mid, p.norm2)
 	ld := pad(c.gateUp())
@@ -21,7 +21,7 @@ func (w *Work) mlp(b block, l int) {
 // mlpBackward takes a block's gradient from layer l's output to mid. It replaces the stored gate and up by their gradients
 // and keeps what the weight gradients need.
 func (w *Work) mlpBackward(b block, l int, n normGrads) {
-	c, a, p, k := w.c, &w.layers[l], &w.m.products[l], &w.back
+	c, a, p, k := &w.c, &w.layers[l], &w.m.products[l], &w.back
 	ld, ldAct := pad(c.gateUp()), pad(c.FFN)
 	gateUp, dx := b.of(a.gateUp, ld), b.of(k.dx, c.Dim)
 	w.gate(b.of(k.act, ldAct), gateUp, b.rows())

@@ -11,6 +11,7 @@ type Model struct {
 	params []Param
 	gains  []gain  // what norms multiply by, where it is not the weight
 	ropes  [2]rope // by RopeTheta and by LocalTheta
+	sights []sight // [Layers]
 
 	products []products
 	unembed  linear
@@ -41,6 +42,9 @@ func New(c Config) (*Model, error) {
 	m.ropes[0] = newRope(c.RopeTheta, c.Scaling, c.rotary()/2, c.MaxPositions, m.arena.Floats)
 	if c.localRope() {
 		m.ropes[1] = newRope(c.LocalTheta, Scaling{}, c.rotary()/2, c.MaxPositions, m.arena.Floats)
+	}
+	for l := range c.Layers {
+		m.sights = append(m.sights, c.sight(l))
 	}
 	m.link()
 	packs := packing(packJobs(m.linears, func(p *linear) int { return p.out }))

@@ -6,7 +6,7 @@ func (c Config) rotatedDim() int { return pad(c.qDim() + c.kvDim()) }
 
 // project computes a block's queries, keys and values for layer l, and writes keys and values to the KV.
 func (w *Work) project(b block, l int) {
-	c, a, p := w.c, &w.layers[l], &w.m.layers[l]
+	c, a, p := &w.c, &w.layers[l], &w.m.layers[l]
 	w.leave(b, b.normed, b.of(a.x, c.Dim), p.norm1)
 	ld := pad(c.qkv())
 	qkv := b.of(a.qkv, ld)
@@ -21,7 +21,7 @@ func (w *Work) project(b block, l int) {
 // projectBackward is the backward of project and of the residual around attention: from the gradients of layer l's queries,
 // keys and values and of mid to that of x.
 func (w *Work) projectBackward(b block, l int, n normGrads) {
-	c, a, p := w.c, &w.layers[l], &w.m.layers[l]
+	c, a, p := &w.c, &w.layers[l], &w.m.layers[l]
 	dqkv, ld := w.back.dqkv[l%2], pad(c.qkv())
 	for t := b.lo; t < b.hi; t++ {
 		w.rotateBackward(t, l, b.scratch, dqkv, n)
