@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"testing"
 
 	"molt/chat"
@@ -24,4 +25,97 @@ func TestAToolLoopIsOneSegment(t *testing.T) {
 		t.Errorf("segments %+v", segments)
 	}
 	w.sound()
+}
+
+func TestScenarios(t *testing.T) {
+	t.Run("an edit of history branches", func(t *testing.T) {
+		w := newWorld(t, inOrder("one", "two", "three", "four"), nil)
+		w.ask([]chat.Message{user("a")}, nil)
+		w.ask([]chat.Message{user("a"), said("one"), user("b")}, nil)
+		w.ask([]chat.Message{user("a"), said("one"), user("c")}, nil)
+		w.ask([]chat.Message{user("a"), said("ONE"), user("b")}, nil)
+		w.wantTree(`
+0 after -1 new_root accepted "[user/a]/[assistant/" -> "one]"
+1 after 0 accepted "/[user/b]/[assistant/" -> "two]"
+2 after 0 history_edit accepted "/[user/c]/[assistant/" -> "three]"
+3 after -1 history_edit accepted "[user/a]/[assistant/ONE]/[user/b]/[assistant/" -> "four]"
+`)
+	})
+	t.Run("a reply that the client drops is a leaf", func(t *testing.T) {
+		w := newWorld(t, inOrder("one", "bad", "good"), nil)
+		w.ask([]chat.Message{user("a")}, nil)
+		w.ask([]chat.Message{user("a"), said("one"), user("b")}, nil)
+		w.ask([]chat.Message{user("a"), said("one"), user("b"), user("wrong format")}, nil)
+		w.wantTree(`
+0 after -1 new_root accepted "[user/a]/[assistant/" -> "one]"
+1 after 0 accepted "/[user/b]/[assistant/" -> "bad]"
+2 after 0 dropped_turn accepted "/[user/b]/[user/wrong format]/[assistant/" -> "good]"
+`)
+	})
+	t.Run("compaction carries the last turn", func(t *testing.T) {
+		w := newWorld(t, inOrder("one", "<think>\nhm\n</think>\n\n"+lookup("pen"), "the summary", "12"), nil)
+		w.ask([]chat.Message{user("a")}, pens)
+		carried := w.ask([]chat.Message{user("a"), said("one"), user("b")}, pens)
+		w.ask([]chat.Message{user("a"), said("one"), user("b"), said("summarise!")}, pens)
+		carried.Reasoning = ""
+		w.ask([]chat.Message{user("so far: …"), carried, tool(carried.ToolCalls[0].ID, "4")}, pens)
+		tree := w.session.Export().Tree
+		if last := tree[3]; last.Parent != -1 || last.Reason != chat.Compaction || len(last.Spliced) != 1 || last.Spliced[0] != 1 {
+			t.Errorf("the turn after compaction: parent %d, reason %s, carries %v", last.Parent, last.Reason, last.Spliced)
+		}
+		sampled := tree[1].Sampled
+		if !contains(tree[3].Observation, sampled) {
+			t.Error("the carried turn is not shown as it was sampled")
+		}
+		w.sound()
+	})
+	t.Run("other tools are another root", func(t *testing.T) {
+		w := newWorld(t, inOrder("one", "two"), nil)
+		w.ask([]chat.Message{user("a")}, pens)
+		w.ask([]chat.Message{user("a"), said("one"), user("b")}, nil)
+		if last := w.session.Export().Tree[1]; last.Parent != -1 || last.Reason != chat.ToolsChanged || len(last.Spliced) != 1 {
+			t.Errorf("parent %d, reason %s, carries %v", last.Parent, last.Reason, last.Spliced)
+		}
+		w.sound()
+	})
+	t.Run("a prefabricated turn is nobody's", func(t *testing.T) {
+		w := newWorld(t, inOrder("one", "two"), nil)
+		start := []chat.Message{user("context"), said("Got it."), user("a")}
+		w.ask(start, nil)
+		w.ask(append(start, said("one"), user("b")), nil)
+		w.wantTree(`
+0 after -1 new_root accepted "[user/context]/[assistant/Got it.]/[user/a]/[assistant/" -> "one]"
+1 after 0 accepted "/[user/b]/[assistant/" -> "two]"
+`)
+	})
+	t.Run("a system message in the middle stays where it is", func(t *testing.T) {
+		w := newWorld(t, inOrder("one", "two"), nil)
+		w.ask([]chat.Message{system("S"), user("a"), system("agents")}, nil)
+		w.ask([]chat.Message{system("S"), user("a"), system("agents"), said("one"), user("b"), system("remember")}, nil)
+		w.wantTree(`
+0 after -1 new_root accepted "[system/S]/[user/a]/[system/agents]/[assistant/" -> "one]"
+1 after 0 accepted "/[user/b]/[system/remember]/[assistant/" -> "two]"
+`)
+	})
+	t.Run("a turn that was cut by length goes on", func(t *testing.T) {
+		w := newWorld(t, inOrder("one two three four five six seven eight", "nine"), nil)
+		r := request([]chat.Message{user("a")}, nil)
+		r.Options.MaxTokens = 5
+		first := w.send(r, Caller{})
+		w.ask([]chat.Message{user("a"), first, user("go on")}, nil)
+		tree := w.session.Export().Tree
+		if tree[0].Finish != "length" || len(tree[0].Sampled) != 5 || tree[1].Parent != 0 || tree[1].Observation[0] != endID() {
+			t.Errorf("%+v", tree)
+		}
+		w.sound()
+	})
+}
+
+func contains(ids, part []int32) bool {
+	for i := range len(ids) - len(part) + 1 {
+		if slices.Equal(ids[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"molt/chat/parse"
 	"molt/engine"
 	"molt/engine/enginetest"
-	"molt/gateway/openai"
 	"molt/gateway/wire"
 	"molt/tokenizer"
 	"molt/traj"
@@ -203,7 +201,7 @@ func (w *world) tree() string {
 		if n.Reason != "" {
 			fmt.Fprintf(&b, " %s", n.Reason)
 		}
-		fmt.Fprintf(&b, " %s %q -> %q", n.Fate, short2(testTokenizer().Decode(n.Observation)), testTokenizer().Decode(n.Sampled))
+		fmt.Fprintf(&b, " %s %q -> %q", n.Fate, brief(testTokenizer().Decode(n.Observation)), testTokenizer().Decode(n.Sampled))
 		if len(n.Spliced) > 0 {
 			fmt.Fprintf(&b, " carries %v", n.Spliced)
 		}
@@ -212,8 +210,8 @@ func (w *world) tree() string {
 	return b.String()
 }
 
-// short2 abbreviates ChatML.
-func short2(text string) string {
+// brief abbreviates ChatML.
+func brief(text string) string {
 	return strings.NewReplacer("<|im_start|>", "[", "<|im_end|>", "]", "\n", "/").Replace(text)
 }
 
@@ -224,6 +222,3 @@ func (w *world) wantTree(want string) {
 		w.t.Errorf("got\n%s want\n%s", got, want)
 	}
 }
-
-var _ = openai.Decode
-var _ = context.Background

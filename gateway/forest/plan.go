@@ -205,8 +205,10 @@ func (f *Forest) reason(p Plan, tools chat.Key, items []*chat.Item) chat.Reason 
 	switch again := p.Point >= 0 && f.answered(p.Point); {
 	case again && p.Matched == len(items):
 		return Sibling
-	case again:
+	case again && items[p.Matched].Message.Role != chat.Assistant:
 		return Dropped
+	case again:
+		return chat.HistoryEdit
 	case p.Turn >= 0 && f.turns[p.Turn].followers > 0:
 		return chat.HistoryEdit
 	case p.Turn >= 0:
