@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -183,4 +184,77 @@ func TestArchitecturesSurviveExport(t *testing.T) {
 			t.Errorf("fingerprint %s, before %s", got.Fingerprint, w.Fingerprint)
 		}
 	})
+}
+
+// The bitwise law at the seam that training uses, for every block: a generator's log-probs are the learner's, with shared
+// prompts and batches of any make-up, at any thread count, on every kernel path.
+func TestArchitecturesTrainOnWhatTheyGenerate(t *testing.T) {
+	eachArchitecture(t, func(t *testing.T, _ string, shape model.Config, w engine.Weights, _ weights.ModelConfig) {
+		var first []engine.Token
+		for _, path := range kernel.Paths() {
+			defer kernel.SetPath(path)()
+			for threads := 1; threads <= 3; threads++ {
+				sampled := generateAndScore(t, shape, w, threads)
+				if first == nil {
+					first = sampled
+				}
+				if diff := cmp.Diff(first, sampled); diff != "" {
+					t.Errorf("path %s, %d threads: what is sampled differs:\n%s", path, threads, diff)
+				}
+			}
+		}
+	})
+}
+
+// generateAndScore samples a few replies at once, checks their log-probs against the learner's and returns their tokens.
+func generateAndScore(t *testing.T, shape model.Config, w engine.Weights, threads int) []engine.Token {
+	config := local.Default()
+	config.Threads, config.Running, config.StepTokens, config.BatchTokens = threads, 3, 16, 256
+	g, err := local.NewGenerator(shape, w, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	const temperature = 0.8
+	replies, errs := make([]engine.Reply, 4), make([]error, 4)
+	prompts := make([][]int32, len(replies))
+	var group sync.WaitGroup
+	for i := range replies {
+		prompts[i] = append(promptOf(shape.Vocab, 18, 1), int32(i/2)) // pairs have the same prompt
+		group.Go(func() {
+			replies[i], errs[i] = g.Generate(t.Context(), engine.Request{Prompt: prompts[i], Key: engine.Key{Sample: int32(i)},
+				Sampling: engine.Sampling{Temperature: temperature, MaxTokens: 30}}, nil)
+		})
+	}
+	group.Wait()
+	b := engine.Batch{Starts: []int32{0}}
+	var sampled []engine.Token
+	for i, reply := range replies {
+		if errs[i] != nil {
+			t.Fatal(errs[i])
+		}
+		b.Tokens = append(b.Tokens, prompts[i]...)
+		for _, token := range reply.Tokens {
+			b.Score = append(b.Score, int32(len(b.Tokens)))
+			b.Temperature = append(b.Temperature, temperature)
+			b.Tokens = append(b.Tokens, token.ID)
+		}
+		sampled = append(sampled, reply.Tokens...)
+		b.Starts = append(b.Starts, int32(len(b.Tokens)))
+	}
+	l, err := local.NewLearner(shape, w, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	pass, err := l.Forward(t.Context(), b, engine.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, logp := range pass.Logp() {
+		if math.Float32bits(logp) != math.Float32bits(sampled[i].Logp) {
+			t.Fatalf("%d threads: token %d has log-prob %x when generated, %x when learned from", threads, i, sampled[i].Logp, logp)
+		}
+	}
+	return sampled
 }
