@@ -1,27 +1,27 @@
 // Byte-pair encoding of one piece: start from characters, then always merge the adjacent pair of lowest rank, leftmost
-// first. A heap of candidate pairs over a linked list keeps it at O(n log n), also for a piece of a million characters.
+// first. Short pieces are searched for it; long ones keep a heap of candidates over a linked list, which makes them
+// O(n log n), also for a piece of ten million characters.
 
 package tokenizer
 
 import "unicode/utf8"
 
 type bpe struct {
-	ids          map[string]int32
-	merges       map[uint64]merge // left<<32 | right →
-	small        [512]int32       // id of the piece that is one character below U+0200, -1 for none
-	bytes        [256]int32       // ids of <0x00> … <0xFF>; used with byteFallback
-	unknown      int32            // id for characters without a piece, -1 for none
-	fuseUnknown  bool             // one id for a run of them
-	byteFallback bool             // spell such characters in <0x..> pieces
-	prefix       string           // before every character but the first of a piece
-	suffix       string           // behind the last
-	ignoreMerges bool             // a piece that is in the vocabulary as a whole is that id
-	control      []bool           // [id] Tokenizer.IsControl, for ids of the model
+	ids          map[string]int32 // pieces, as text is spelled when it arrives
+	merges       *mergeTable
+	small        [512]int32 // id of the piece that is one character below U+0200, -1 for none
+	bytes        [256]int32 // ids of <0x00> … <0xFF>, -1 for none
+	unknown      int32      // id for characters without a piece, -1 for none
+	fuseUnknown  bool       // one id for a run of them
+	byteFallback bool       // spell such characters in <0x..> pieces
+	prefix       string     // before every character but the first of a piece
+	suffix       string     // behind the last
+	ignoreMerges bool       // a piece that is in the vocabulary as a whole is that id
+	control      []bool     // [id] Tokenizer.IsControl, for ids of the model
+	raw          bool       // text arrives as bytes, not spelled in the byte alphabet: small is the id of each byte
+	cuts         bool       // no merge reaches over ▁ except from joining; so text can be cut before it
+	joining      map[rune]bool
 }
-
-type merge struct{ rank, id int32 }
-
-func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(uint32(right)) }
 
 // symbol is a node of the list of what the piece has become so far.
 type symbol struct{ id, prev, next int32 } // id -1: merged away; prev, next -1: none
@@ -35,9 +35,18 @@ func (c candidate) before(d candidate) bool {
 
 // workspace is reused from piece to piece.
 type workspace struct {
+	ids     []int32
+	pairs   []merge // [i] of ids i and i+1; rank noRank for none
 	symbols []symbol
 	heap    []candidate
+	seen    map[string]span // pieces encoded before → their ids in the output
 }
+
+const (
+	noRank    = 1<<31 - 1
+	maxShort  = 48 // characters of a piece that is searched without a heap
+	maxCached = 64 // bytes of a piece that is remembered
+)
 
 // encode appends the ids of one piece. Guarded means that the text comes from outside: no merge may then form a control
 // token.
@@ -47,17 +56,69 @@ func (m *bpe) encode(dst []int32, text string, guarded bool, w *workspace) []int
 			return append(dst, id)
 		}
 	}
+	for m.cuts {
+		n := m.cut(text)
+		if n == len(text) {
+			break
+		}
+		dst = m.remembered(dst, text[:n], guarded, w)
+		text = text[n:]
+	}
+	return m.remembered(dst, text, guarded, w)
+}
+
+// cut is the length of the first part of text that no merge connects with the rest.
+func (m *bpe) cut(text string) int {
+	const mark = "▁"
+	for at := len(mark); at+len(mark) <= len(text); at++ {
+		if text[at] == mark[0] && text[at:at+len(mark)] == mark {
+			if before, _ := utf8.DecodeLastRuneInString(text[:at]); !m.joining[before] {
+				return at
+			}
+		}
+	}
+	return len(text)
+}
+
+// remembered encodes a piece, or copies its ids from where it was seen last.
+func (m *bpe) remembered(dst []int32, text string, guarded bool, w *workspace) []int32 {
+	if guarded || len(text) > maxCached {
+		return m.fresh(dst, text, guarded, w)
+	}
+	if at, ok := w.seen[text]; ok {
+		return append(dst, dst[at.from:at.to]...)
+	}
+	from := len(dst)
+	dst = m.fresh(dst, text, guarded, w)
+	if w.seen == nil {
+		w.seen = make(map[string]span)
+	}
+	w.seen[text] = span{from, len(dst)}
+	return dst
+}
+
+func (m *bpe) fresh(dst []int32, text string, guarded bool, w *workspace) []int32 {
 	m.spell(text, w)
-	m.mergeAll(guarded, w)
-	for at := int32(0); at >= 0 && len(w.symbols) > 0; at = w.symbols[at].next {
+	if len(w.ids) <= maxShort {
+		m.mergeShort(guarded, w)
+		return append(dst, w.ids...)
+	}
+	m.mergeLong(guarded, w)
+	for at := int32(0); at >= 0; at = w.symbols[at].next {
 		dst = append(dst, w.symbols[at].id)
 	}
 	return dst
 }
 
-// spell fills the list with the characters of text. An unknown one is written when it is known not to fuse with more.
+// spell fills w.ids with the characters of text. An unknown one is written when it is known not to fuse with more.
 func (m *bpe) spell(text string, w *workspace) {
-	w.symbols = w.symbols[:0]
+	w.ids = w.ids[:0]
+	if m.raw {
+		for i := range len(text) {
+			w.ids = append(w.ids, m.small[text[i]])
+		}
+		return
+	}
 	waiting := false // an unknown character is not written yet
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -67,23 +128,20 @@ func (m *bpe) spell(text string, w *workspace) {
 		switch {
 		case id >= 0:
 			if waiting {
-				w.add(m.unknown)
+				w.ids = append(w.ids, m.unknown)
 			}
 			waiting = false
-			w.add(id)
+			w.ids = append(w.ids, id)
 		case m.byteFallback && m.addBytes(char, w):
 		default:
 			if waiting && !m.fuseUnknown {
-				w.add(m.unknown)
+				w.ids = append(w.ids, m.unknown)
 			}
 			waiting = m.unknown >= 0
 		}
 	}
 	if waiting {
-		w.add(m.unknown)
-	}
-	if n := len(w.symbols); n > 0 {
-		w.symbols[n-1].next = -1
+		w.ids = append(w.ids, m.unknown)
 	}
 }
 
@@ -95,7 +153,7 @@ func (m *bpe) addBytes(char string, w *workspace) bool {
 		}
 	}
 	for i := range len(char) {
-		w.add(m.bytes[char[i]])
+		w.ids = append(w.ids, m.bytes[char[i]])
 	}
 	return true
 }
@@ -119,13 +177,50 @@ func (m *bpe) char(r rune, char string, first, last bool) int32 {
 	return -1
 }
 
-func (w *workspace) add(id int32) {
-	n := int32(len(w.symbols))
-	w.symbols = append(w.symbols, symbol{id, n - 1, n + 1})
+// pair is the merge of two ids; rank noRank for none.
+func (m *bpe) pair(left, right int32, guarded bool) merge {
+	to, ok := m.merges.get(pairKey(left, right))
+	if !ok || guarded && m.control[to.id] {
+		return merge{rank: noRank}
+	}
+	return to
 }
 
-func (m *bpe) mergeAll(guarded bool, w *workspace) {
-	w.heap = w.heap[:0]
+// mergeShort merges w.ids in place.
+func (m *bpe) mergeShort(guarded bool, w *workspace) {
+	w.pairs = w.pairs[:0]
+	for i := 1; i < len(w.ids); i++ {
+		w.pairs = append(w.pairs, m.pair(w.ids[i-1], w.ids[i], guarded))
+	}
+	for {
+		at, best := -1, int32(noRank)
+		for i := range w.pairs {
+			if w.pairs[i].rank < best {
+				at, best = i, w.pairs[i].rank
+			}
+		}
+		if at < 0 {
+			return
+		}
+		w.ids[at] = w.pairs[at].id
+		w.ids = append(w.ids[:at+1], w.ids[at+2:]...)
+		w.pairs = append(w.pairs[:at], w.pairs[at+1:]...)
+		if at > 0 {
+			w.pairs[at-1] = m.pair(w.ids[at-1], w.ids[at], guarded)
+		}
+		if at < len(w.pairs) {
+			w.pairs[at] = m.pair(w.ids[at], w.ids[at+1], guarded)
+		}
+	}
+}
+
+// mergeLong merges w.ids into the list w.symbols.
+func (m *bpe) mergeLong(guarded bool, w *workspace) {
+	w.symbols, w.heap = w.symbols[:0], w.heap[:0]
+	for i, id := range w.ids {
+		w.symbols = append(w.symbols, symbol{id, int32(i) - 1, int32(i) + 1})
+	}
+	w.symbols[len(w.symbols)-1].next = -1
 	for at := range w.symbols {
 		m.propose(int32(at), guarded, w)
 	}
@@ -153,10 +248,8 @@ func (m *bpe) propose(at int32, guarded bool, w *workspace) {
 		return
 	}
 	left, right := w.symbols[at].id, w.symbols[w.symbols[at].next].id
-	to, ok := m.merges[pairKey(left, right)]
-	if !ok || guarded && m.control[to.id] {
-		return
+	if to := m.pair(left, right, guarded); to.rank != noRank {
+		w.heap = append(w.heap, candidate{to.rank, at, left, right, to.id})
+		siftUp(w.heap)
 	}
-	w.heap = append(w.heap, candidate{to.rank, at, left, right, to.id})
-	siftUp(w.heap)
 }

@@ -39,14 +39,22 @@ func toByteLevel(s string) string {
 // byteLevelBytes undoes toByteLevel. A piece with any character outside the alphabet stands for itself, as in the
 // reference: so an added token spelled "<｜end｜>" is read as UTF-8, not as bytes.
 func byteLevelBytes(piece string) []byte {
+	if out, ok := fromByteLevel(piece); ok {
+		return out
+	}
+	return []byte(piece)
+}
+
+// fromByteLevel reports false for a piece that is not spelled in the alphabet.
+func fromByteLevel(piece string) ([]byte, bool) {
 	out := make([]byte, 0, len(piece))
 	for _, r := range piece {
 		if int(r) >= len(byteOfRune) || byteOfRune[r] < 0 {
-			return []byte(piece)
+			return nil, false
 		}
 		out = append(out, byte(byteOfRune[r]))
 	}
-	return out
+	return out, true
 }
 
 // lossy appends the text of b to dst, each maximal broken sequence replaced by one U+FFFD (Unicode 3.9, best practice

@@ -10,6 +10,9 @@ func (t *Tokenizer) Pieces(text string) []string {
 			return
 		}
 		if i == len(t.split) {
+			if t.model != nil && t.model.raw {
+				p.text = toByteLevel(p.text)
+			}
 			out = append(out, p.text)
 			return
 		}

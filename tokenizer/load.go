@@ -38,7 +38,8 @@ func load(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	t.normalize, t.fold = n.all, n.folding()
-	if err := t.readStages(f); err != nil {
+	plain, err := t.readStages(f)
+	if err != nil {
 		return nil, err
 	}
 	if err := t.readModel(f.Model, f.AddedTokens); err != nil {
@@ -50,23 +51,30 @@ func load(data []byte) (*Tokenizer, error) {
 	if err := t.checkSpelling(); err != nil {
 		return nil, err
 	}
-	return t, t.checkGuard(n)
+	if err := t.checkGuard(n); err != nil {
+		return nil, err
+	}
+	if plain != nil && t.model.takeBytes() {
+		t.split = append(t.split[:len(t.split)-1], plain...)
+	}
+	return t, nil
 }
 
-func (t *Tokenizer) readStages(f file) error {
+// readStages also returns what the last pre-tokenizer becomes if the model takes bytes, nil if it is not ByteLevel.
+func (t *Tokenizer) readStages(f file) (plain []preTokenizer, err error) {
 	var in splitReader
 	if err := in.read("pre_tokenizer", f.PreTokenizer); err != nil {
-		return err
+		return nil, err
 	}
 	var out decoderReader
 	if err := out.read("decoder", f.Decoder); err != nil {
-		return err
+		return nil, err
 	}
 	if in.bytes != out.bytes {
-		return fmt.Errorf("pre_tokenizer and decoder: one is ByteLevel and the other is not, so text would not come back")
+		return nil, fmt.Errorf("pre_tokenizer and decoder: one is ByteLevel and the other is not, so text would not come back")
 	}
 	t.split, t.decode, t.byteLevel = in.all, out.stages, in.bytes
-	return nil
+	return in.plain, nil
 }
 
 // strict decodes value into out and refuses members that out does not name. Duplicate names and broken UTF-8 are
@@ -141,11 +149,11 @@ func (p pattern) matcher(path string) (matcher, error) {
 	case p.String != nil && p.Regex == nil:
 		return matchString(*p.String), nil
 	case p.Regex != nil && p.String == nil:
-		re, err := compile(*p.Regex)
+		find, err := compile(*p.Regex)
 		if err != nil {
 			return nil, fmt.Errorf("%s.pattern: %w", path, err)
 		}
-		return re.find, nil
+		return find, nil
 	}
 	return nil, fmt.Errorf(`%s.pattern: must hold either "String" or "Regex"`, path)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // readBPE returns the model and its vocabulary in the order of the file.
@@ -95,7 +96,7 @@ func (m *bpe) rank(merges mergeList) error {
 	if len(merges) > math.MaxInt32 {
 		return fmt.Errorf("model.merges: %d merges", len(merges))
 	}
-	m.merges = make(map[uint64]merge, len(merges))
+	m.merges = newMergeTable(len(merges))
 	for rank, pair := range merges {
 		left, okLeft := m.ids[pair[0]]
 		right, okRight := m.ids[pair[1]]
@@ -104,11 +105,48 @@ func (m *bpe) rank(merges mergeList) error {
 		if !okLeft || !okRight || !okTo || !okPrefix {
 			return fmt.Errorf("model.merges[%d]: %q + %q: the parts and the result must be in model.vocab", rank, pair[0], pair[1])
 		}
-		key := pairKey(left, right)
-		if _, twice := m.merges[key]; twice {
+		if !m.merges.add(pairKey(left, right), merge{int32(rank), to}) {
 			return fmt.Errorf("model.merges[%d]: %q + %q is listed twice", rank, pair[0], pair[1])
 		}
-		m.merges[key] = merge{int32(rank), to}
 	}
+	m.findCuts(merges)
 	return nil
+}
+
+// findCuts learns which characters a merge joins with a ▁ behind them. With few of them, long texts can be encoded word
+// by word and give the same ids.
+func (m *bpe) findCuts(merges mergeList) {
+	if _, ok := m.ids["▁"]; !ok || m.ignoreMerges || m.prefix != "" || m.suffix != "" {
+		return
+	}
+	m.cuts, m.joining = true, make(map[rune]bool)
+	for _, pair := range merges {
+		if strings.HasPrefix(pair[1], "▁") {
+			r, _ := utf8.DecodeLastRuneInString(pair[0])
+			m.joining[r] = true
+		}
+	}
+}
+
+// takeBytes lets text arrive as bytes. It reports false when some byte has no piece: then it must be spelled first.
+func (m *bpe) takeBytes() bool {
+	if m.prefix != "" || m.suffix != "" || m.byteFallback {
+		return false
+	}
+	var ids [256]int32
+	for b, r := range runeOfByte {
+		if ids[b] = m.small[r]; ids[b] < 0 {
+			return false
+		}
+	}
+	m.raw, m.cuts = true, false
+	copy(m.small[:], ids[:])
+	whole := make(map[string]int32)
+	for piece, id := range m.ids {
+		if text, ok := fromByteLevel(piece); ok && m.ignoreMerges {
+			whole[string(text)] = id
+		}
+	}
+	m.ids = whole
+	return true
 }

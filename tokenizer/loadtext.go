@@ -231,7 +231,8 @@ func readReplace(path string, v jsontext.Value, g *growth) (pattern, matcher, st
 // splitReader reads the pre-tokenizers, nested Sequences laid out flat.
 type splitReader struct {
 	all   []preTokenizer
-	bytes bool // ByteLevel was read
+	bytes bool           // ByteLevel was read
+	plain []preTokenizer // the last one if it is ByteLevel, without spelling bytes in characters; empty if nothing is left
 }
 
 func (r *splitReader) read(path string, v jsontext.Value) error {
@@ -243,12 +244,13 @@ func (r *splitReader) read(path string, v jsontext.Value) error {
 		return err
 	}
 	var p preTokenizer
+	r.plain = nil
 	switch kind {
 	case "Split":
 		p, err = readSplit(path, v)
 	case "ByteLevel":
 		r.bytes = true
-		p, err = readByteLevel(path, v)
+		p, r.plain, err = readByteLevel(path, v)
 	case "Digits":
 		var f struct {
 			Type       string `json:"type"`
@@ -333,16 +335,21 @@ type byteLevelFields struct {
 	UseRegex       *bool  `json:"use_regex"` // absent means true
 }
 
-func readByteLevel(path string, v jsontext.Value) (preTokenizer, error) {
+// readByteLevel returns it, and what is left of it without the spelling of bytes.
+func readByteLevel(path string, v jsontext.Value) (spelled preTokenizer, plain []preTokenizer, err error) {
 	var f byteLevelFields
 	if err := fields(path, v, &f); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if f.UseRegex != nil && !*f.UseRegex {
-		return byteLevel(f.AddPrefixSpace, nil), nil
+	var split preTokenizer
+	if f.UseRegex == nil || *f.UseRegex {
+		split = splitter(scannerOf(gpt2Pattern), isolated, false)
 	}
-	re, err := compile(gpt2Pattern)
-	return byteLevel(f.AddPrefixSpace, splitter(re.find, isolated, false)), err
+	plain = []preTokenizer{}
+	if split != nil || f.AddPrefixSpace {
+		plain = append(plain, byteLevel(f.AddPrefixSpace, split, false))
+	}
+	return byteLevel(f.AddPrefixSpace, split, true), plain, nil
 }
 
 type metaspaceFields struct {

@@ -32,8 +32,19 @@ type term struct {
 	negative   bool
 }
 
-// compile reads a pattern.
-func compile(pattern string) (*regex, error) {
+// compile reads a pattern. The common ones have a scanner of their own (scan.go).
+func compile(pattern string) (matcher, error) {
+	if scan := scannerOf(pattern); scan != nil {
+		return scan, nil
+	}
+	re, err := parse(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return re.find, nil
+}
+
+func parse(pattern string) (*regex, error) {
 	if len(pattern) > maxPatternBytes {
 		return nil, fmt.Errorf("regular expression of %d bytes; at most %d", len(pattern), maxPatternBytes)
 	}

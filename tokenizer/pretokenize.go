@@ -58,12 +58,33 @@ const (
 
 // splitter cuts at matches (at what lies between them when inverted).
 func splitter(m matcher, b behavior, invert bool) preTokenizer {
+	if b == isolated || b == removed {
+		return divider(m, b == isolated || !invert, b == isolated || invert)
+	}
 	return func(p piece, emit func(piece)) {
 		for _, s := range parts(p.text, m, b, invert) {
 			if s.from < s.to {
 				emit(piece{p.text[s.from:s.to], p.start && s.from == 0})
 			}
 		}
+	}
+}
+
+// divider keeps what lies between matches, or the matches, or both.
+func divider(m matcher, between, matches bool) preTokenizer {
+	return func(p piece, emit func(piece)) {
+		done := 0
+		part := func(from, to int, keep bool) {
+			if keep && from < to {
+				emit(piece{p.text[from:to], p.start && from == 0})
+			}
+			done = to
+		}
+		m(p.text, func(s span) {
+			part(done, s.from, between)
+			part(s.from, s.to, matches)
+		})
+		part(done, len(p.text), between)
 	}
 }
 
@@ -89,16 +110,12 @@ func parts(text string, m matcher, b behavior, invert bool) []span {
 	return join(all, b)
 }
 
-// join applies the behavior to a gapless list of parts.
+// join applies a behavior that glues parts to a gapless list of them.
 func join(all []part, b behavior) []span {
 	out := make([]span, 0, len(all))
 	for i, p := range all {
 		var glue bool // p extends the last span
 		switch b {
-		case removed:
-			if p.match {
-				continue
-			}
 		case contiguous:
 			glue = i > 0 && p.match == all[i-1].match
 		case mergedWithPrevious:
@@ -153,18 +170,21 @@ func words(p piece, emit func(piece)) {
 // gpt2Pattern is the split that ByteLevel performs by itself when use_regex is on.
 const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// byteLevel spells pieces in the byte alphabet.
-func byteLevel(addPrefixSpace bool, split preTokenizer) preTokenizer {
+// byteLevel cuts with split, if there is one, and spells the pieces in the byte alphabet if the model wants them so.
+func byteLevel(addPrefixSpace bool, split preTokenizer, spelled bool) preTokenizer {
 	return func(p piece, emit func(piece)) {
 		if addPrefixSpace && !strings.HasPrefix(p.text, " ") {
 			p.text = " " + p.text
 		}
-		spell := func(p piece) { emit(piece{toByteLevel(p.text), p.start}) }
+		out := emit
+		if spelled {
+			out = func(p piece) { emit(piece{toByteLevel(p.text), p.start}) }
+		}
 		if split == nil {
-			spell(p)
+			out(p)
 			return
 		}
-		split(p, spell)
+		split(p, out)
 	}
 }
 

@@ -159,13 +159,13 @@ func TestCharactersLikeReference(t *testing.T) {
 // mustClass is the set that a pattern of one character matches.
 func mustClass(t *testing.T, pattern string) runeSet {
 	t.Helper()
-	re, err := compile(pattern)
+	find, err := compile(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return where(func(r rune) bool {
 		found := false
-		re.find(string(r), func(span) { found = true })
+		find(string(r), func(span) { found = true })
 		return found
 	})
 }
