@@ -16,7 +16,7 @@ import (
 func optimizerOf(c recipe.OptimConfig) optim.Config {
 	o := optim.Config{
 		Name:   c.Optim,
-		Adam:   optim.Adam{Beta1: c.Adam.Betas[0], Beta2: c.Adam.Betas[1], Eps: c.Adam.Eps, Decay: c.Adam.WeightDecay},
+		Adam:   optim.Adam{Beta1: c.Adam.Betas[0], Beta2: c.Adam.Betas[1], Eps: c.Adam.Eps, Decay: c.Adam.WeightDecay, BF16: c.Adam.BF16},
 		Muon:   optim.Muon{Momentum: c.Muon.Momentum, Nesterov: c.Muon.Nesterov, Decay: c.Muon.WeightDecay, AdamShare: c.Adam.LR / c.Muon.LR},
 		Freeze: c.Freeze,
 	}

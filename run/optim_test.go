@@ -18,13 +18,13 @@ import (
 func TestOptimizerSettings(t *testing.T) {
 	c := recipe.OptimConfig{
 		Optim:  "muon",
-		Adam:   recipe.AdamConfig{LR: 0.01, Betas: []float64{0.8, 0.9}, Eps: 1e-7, WeightDecay: 0.3},
+		Adam:   recipe.AdamConfig{LR: 0.01, Betas: []float64{0.8, 0.9}, Eps: 1e-7, WeightDecay: 0.3, BF16: true},
 		Muon:   recipe.MuonConfig{LR: 0.04, Momentum: 0.7, WeightDecay: -1, NSSteps: 5, Nesterov: true},
 		Freeze: []string{"a.*", "b"}, LRScale: []string{"c=0.5", "d = 2"},
 		Scheduler: "wsd", WarmupSteps: 3, DecayRatio: 0.25, MinLRRatio: 0.125, MaxNorm: 1,
 	}
 	want := optim.Config{
-		Name: "muon", Adam: optim.Adam{Beta1: 0.8, Beta2: 0.9, Eps: 1e-7, Decay: 0.3},
+		Name: "muon", Adam: optim.Adam{Beta1: 0.8, Beta2: 0.9, Eps: 1e-7, Decay: 0.3, BF16: true},
 		Muon:   optim.Muon{Momentum: 0.7, Nesterov: true, Decay: 0.3, AdamShare: 0.25},
 		Freeze: []string{"a.*", "b"}, Rates: []optim.Rate{{Pattern: "c", Scale: 0.5}, {Pattern: "d", Scale: 2}},
 	}

@@ -215,6 +215,33 @@ func (g liar) Generate(ctx context.Context, r engine.Request, emit func(engine.T
 	return reply, err
 }
 
+// late is a generator that is off as soon as it serves trained weights.
+type late struct{ generator }
+
+func (g late) Generate(ctx context.Context, r engine.Request, emit func(engine.Token)) (engine.Reply, error) {
+	reply, err := g.generator.Generate(ctx, r, emit)
+	for i := range reply.Tokens {
+		if t := &reply.Tokens[i]; t.Version > 0 {
+			t.Logp = math.Nextafter32(t.Logp, -10)
+		}
+	}
+	return reply, err
+}
+
+// TestDisagreementIsSeenOneStepAhead: there no token of trained weights is trained on by the weights that sampled it, so the
+// run asks for some that are compared.
+func TestDisagreementIsSeenOneStepAhead(t *testing.T) {
+	c := microRL(t)
+	c.Train.Mode, c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = "one_step_ahead", nil, 0, false
+	lying := func(p *rlPlan) (*engines, error) {
+		e, err := embedded(p)
+		e.generator = late{e.generator}
+		return e, err
+	}
+	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), View{Command: "again"})
+	wantProblem(t, err, problem.Alarm, "probe token 0: the generator reported")
+}
+
 // TestDisagreementStopsTheRun: generator and learner must hold the same policy to the last bit.
 func TestDisagreementStopsTheRun(t *testing.T) {
 	c := microRL(t)

@@ -117,9 +117,6 @@ func (p *rlPlan) settings() error {
 		c.Critic.Unread("critic.", refuse)
 	}
 	p.mathematics()
-	if age := p.facts().MaxLag; c.Algo.Lag.Mask && int64(c.Algo.Lag.Max) < age {
-		refuse("algo.lag.max", fmt.Sprintf("weights change between batches only: every batch but the first is stale, all of it is %d optimizer steps old, and nothing would train", age), "leave algo.lag.mask out")
-	}
 	for _, q := range algo.Check(p.algo, p.facts()) {
 		refuse(settingOf(q.Field), inSettings(q.Why), inSettings(q.Fix))
 	}

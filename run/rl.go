@@ -123,7 +123,7 @@ func (r *rlRun) step(ctx context.Context, batch sched.Batch) error {
 		return err
 	}
 	r.clock.lap("train")
-	if err := r.driver.Publish(ctx, trained.Version, r.serve); err != nil {
+	if err := r.driver.Publish(ctx, trained.Version, func(ctx context.Context) error { return r.serveTrained(ctx, trained) }); err != nil {
 		return err
 	}
 	r.clock.lap("publish")
@@ -190,6 +190,15 @@ func (r *rlRun) serve(ctx context.Context) error {
 		return err
 	}
 	return r.engines.generator.Publish(ctx, w)
+}
+
+// serveTrained hands over what a step made. Where batches are one step ahead their tokens are older than the learner when they
+// arrive, so what the generator makes of the new weights is compared now, while it is idle.
+func (r *rlRun) serveTrained(ctx context.Context, trained *train.Result) error {
+	if err := r.serve(ctx); err != nil || r.cfg.Train.Mode != "one_step_ahead" {
+		return err
+	}
+	return r.trainer.Probe(ctx, r.engines.generator, trained.Samples)
 }
 
 // serveFirst hands over what training starts from, where the generator has something else: a fresh adapter is the learner's

@@ -22,6 +22,7 @@ var ways = map[string]func(*testing.T, *recipe.Config){
 	"grpo":               func(*testing.T, *recipe.Config) {},
 	"dr_grpo":            func(_ *testing.T, c *recipe.Config) { c.Algo.Advantage.Estimator = "dr_grpo"; constant(c) },
 	"rloo":               func(_ *testing.T, c *recipe.Config) { c.Algo.Advantage.Estimator = "rloo" },
+	"pass_at_k":          func(_ *testing.T, c *recipe.Config) { c.Algo.Advantage.Estimator, c.Algo.Advantage.K = "pass_at_k", 2 },
 	"reinforce_baseline": func(_ *testing.T, c *recipe.Config) { c.Algo.Advantage.Estimator = "reinforce_baseline" },
 	"reinforce": func(_ *testing.T, c *recipe.Config) {
 		c.Algo.Advantage.Estimator, c.Algo.Advantage.Gamma = "reinforce", 0.99
@@ -54,6 +55,7 @@ var ways = map[string]func(*testing.T, *recipe.Config){
 		c.Reward.Length.Shape, c.Reward.Length.Max, c.Reward.Length.Buffer = "overlong", 10, 5
 	},
 	"muon": func(_ *testing.T, c *recipe.Config) { c.Actor.Optim, c.Actor.Muon.LR = "muon", 0.05 },
+	"bf16": func(_ *testing.T, c *recipe.Config) { c.Actor.Adam.BF16 = true },
 	"muon gae": func(_ *testing.T, c *recipe.Config) {
 		withCritic(c)
 		c.Actor.Optim, c.Critic.Optim, c.Critic.Muon.LR, c.Critic.Adam.LR = "muon", "muon", 0.02, 0.02

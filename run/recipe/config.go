@@ -173,6 +173,7 @@ type AdamConfig struct {
 	Betas       []float64 `yaml:"betas" help:"decay of the first and second moment" len:"2" range:"[0,1)"`
 	Eps         float64   `yaml:"eps" help:"added to the root of the second moment" range:"(0,1)"`
 	WeightDecay float64   `yaml:"weight_decay" help:"decoupled decay of matrices" range:"[0,1)"`
+	BF16        bool      `yaml:"bf16_moments" help:"keep both moments in bfloat16, rounded at random: 4 bytes of memory a weight instead of 8, and a little noise"`
 }
 
 // MuonConfig is Muon (https://kellerjordan.github.io/posts/muon).
