@@ -67,7 +67,7 @@ func edit(config, field, value string) string {
 
 func TestConfigRefusals(t *testing.T) {
 	for _, c := range []struct{ base, field, value, want string }{
-		{llamaJSON, "architectures", `["BlendForCausalLM"]`, `architectures: ["BlendForCausalLM"] is not supported (Gemma2ForCausalLM, `},
+		{llamaJSON, "architectures", `["BlendForCausalLM"]`, `architectures: ["BlendForCausalLM"] is not supported (Exaone4ForCausalLM, `},
 		{llamaJSON, "architectures", `[]`, "architectures"},
 		{llamaJSON, "model_type", `"qwen3"`, `model_type: "qwen3" does not belong to LlamaForCausalLM`},
 		{llamaJSON, "auto_map", `{"AutoModel":"modeling.X"}`, "auto_map: code that comes with a model is never run"},

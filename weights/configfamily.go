@@ -24,6 +24,7 @@ const (
 	Olmo2     = "Olmo2ForCausalLM"
 	Olmo3     = "Olmo3ForCausalLM"
 	Granite   = "GraniteForCausalLM"
+	Exaone4   = "Exaone4ForCausalLM"
 )
 
 // Family is what an architecture says beyond the numbers of its config.json. The zero Family is Llama's decoder.
@@ -65,6 +66,7 @@ var families = map[string]Family{
 	Olmo2:   {ModelType: "olmo2", PostNorm: true, QKNormWide: true, more: readAttentionBias},
 	Olmo3:   {ModelType: "olmo3", PostNorm: true, QKNormWide: true, LocalRope: true, theta: 5e5, more: readOlmo3},
 	Granite: {ModelType: "granite", more: readGranite},
+	Exaone4: {ModelType: "exaone4", PostNorm: true, QKNorm: true, ownKVHeads: true, more: readExaone4},
 }
 
 // Family is that of c's architecture.
@@ -87,7 +89,7 @@ var reasons = func() map[string]string {
 		"it rotates neighbouring elements of a head, not halves":   "glm glm4 chatglm ernie4_5 helium",
 		"it has an encoder and a decoder":                          "t5 t5gemma t5gemma2 umt5 mt5 bart mbart pegasus m2m_100 marian whisper",
 		"it is an encoder, not a causal language model":            "bert roberta distilbert deberta deberta_v2 albert electra xlm-roberta modernbert nomic_bert",
-		"its blocks are not implemented":                           "gemma3n gemma4 gemma4_text llama4_text exaone4 olmo internlm2 internlm3 baichuan minicpm nanochat arcee apertus afmoe diffllama vaultgemma seed_oss hunyuan_v1_dense",
+		"its blocks are not implemented":                           "gemma3n gemma4 gemma4_text llama4_text olmo internlm2 internlm3 baichuan minicpm nanochat arcee apertus afmoe diffllama vaultgemma seed_oss hunyuan_v1_dense",
 		"it wraps a language model for images or sound; save its language model alone and load that": "gemma3 llama4 mllama llava llava_next qwen2_vl " +
 			"qwen2_5_vl qwen3_vl qwen3_vl_moe qwen2_audio qwen2_5_omni mistral3 pixtral paligemma idefics3 smolvlm internvl phi3_v phi4mm phi4_multimodal " +
 			"aya_vision glm4v glm46v voxtral granite_speech ministral3 minicpmv4_6",

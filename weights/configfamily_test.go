@@ -96,6 +96,19 @@ var published = map[string]string{
 		"logits_scaling":8.0,"max_position_embeddings":131072,"mlp_bias":false,"model_type":"granite","num_attention_heads":32,"num_hidden_layers":40,
 		"num_key_value_heads":8,"pad_token_id":0,"residual_multiplier":0.22,"rms_norm_eps":1e-05,"rope_scaling":null,"rope_theta":10000000.0,
 		"tie_word_embeddings":true,"torch_dtype":"bfloat16","transformers_version":"4.49.0","use_cache":true,"vocab_size":49159}`,
+	"EXAONE 4.0 1.2B": `{"architectures":["Exaone4ForCausalLM"],"attention_dropout":0.0,"bos_token_id":1,"eos_token_id":361,"head_dim":64,"hidden_act":"silu",
+		"hidden_size":2048,"initializer_range":0.02,"intermediate_size":4096,"layer_types":[` + layers("full_attention", 30) + `],
+		"max_position_embeddings":65536,"model_type":"exaone4","num_attention_heads":32,"num_hidden_layers":30,"num_key_value_heads":8,"pad_token_id":0,
+		"rms_norm_eps":1e-05,"rope_scaling":{"factor":16.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,
+		"rope_type":"llama3"},"rope_theta":1000000,"sliding_window":null,"sliding_window_pattern":null,"tie_word_embeddings":true,"torch_dtype":"bfloat16",
+		"transformers_version":"4.54.0.dev0","use_cache":true,"vocab_size":102400}`,
+	"EXAONE 4.0 32B": `{"architectures":["Exaone4ForCausalLM"],"attention_dropout":0.0,"bos_token_id":1,"eos_token_id":361,"head_dim":128,"hidden_act":"silu",
+		"hidden_size":5120,"initializer_range":0.02,"intermediate_size":27392,"layer_types":[` +
+		strings.TrimSuffix(strings.Repeat(`"sliding_attention","sliding_attention","sliding_attention","full_attention",`, 16), ",") + `],
+		"max_position_embeddings":131072,"model_type":"exaone4","num_attention_heads":40,"num_hidden_layers":64,"num_key_value_heads":8,"pad_token_id":0,
+		"rms_norm_eps":1e-05,"rope_scaling":{"factor":16.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,
+		"rope_type":"llama3"},"rope_theta":1000000,"sliding_window":4096,"sliding_window_pattern":"LLLG","tie_word_embeddings":false,
+		"torch_dtype":"bfloat16","transformers_version":"4.54.0.dev0","use_cache":true,"vocab_size":102400}`,
 }
 
 // layers repeats a JSON value; a word becomes a string.
@@ -157,13 +170,18 @@ func TestPublishedConfigs(t *testing.T) {
 		"Granite 3.3 2B": func(c ModelConfig) bool {
 			return c.EmbeddingMultiplier == 12 && c.AttentionMultiplier == 0.015625 && c.ResidualMultiplier == 0.22 && c.LogitsScaling == 8
 		},
+		"EXAONE 4.0 1.2B": func(c ModelConfig) bool { return c.Layers() == nil && c.RopeScaling.Factor == 16 },
+		"EXAONE 4.0 32B": func(c ModelConfig) bool {
+			l := c.Layers()
+			return slide(c) == 48 && l[0] == Layer{Window: 4096} && l[3] == Layer{NoRope: true}
+		},
 	} {
 		c, err := ParseConfig([]byte(published[name]))
 		if err != nil || !check(c) {
 			t.Errorf("%s: %v, %+v", name, err, c)
 		}
 	}
-	if len(published) != 17 {
+	if len(published) != 19 {
 		t.Errorf("%d published configurations; all are to be checked", len(published))
 	}
 }
@@ -196,10 +214,10 @@ func TestUnsupportedModels(t *testing.T) {
 		`quantization_config: quantized weights are not supported; use the unquantized model`: strings.Replace(model(Llama, "llama"), "}", `,"quantization_config":{"quant_method":"gptq"}}`, 1),
 		`auto_map: code that comes with a model is never run`:                                 strings.Replace(model(Qwen2, "qwen2"), "}", `,"auto_map":{"AutoModelForCausalLM":"modeling_dream.DreamModel"}}`, 1),
 		`model_type: "llama" does not belong to Qwen2ForCausalLM`:                             model(Qwen2, "llama"),
-		`architectures: ["LlamaForSequenceClassification"] is not supported (Gemma2ForCausalLM, Gemma3ForCausalLM, GemmaForCausalLM, GraniteForCausalLM, ` +
+		`architectures: ["LlamaForSequenceClassification"] is not supported (Exaone4ForCausalLM, Gemma2ForCausalLM, Gemma3ForCausalLM, GemmaForCausalLM, GraniteForCausalLM, ` +
 			`LlamaForCausalLM, MinistralForCausalLM, MistralForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, ` +
 			`SmolLM3ForCausalLM are)`: model("LlamaForSequenceClassification", "llama"),
-		`architectures: ["WarpForCausalLM"] is not supported (Gemma2ForCausalLM, Gemma3ForCausalLM, GemmaForCausalLM, GraniteForCausalLM, ` +
+		`architectures: ["WarpForCausalLM"] is not supported (Exaone4ForCausalLM, Gemma2ForCausalLM, Gemma3ForCausalLM, GemmaForCausalLM, GraniteForCausalLM, ` +
 			`LlamaForCausalLM, MinistralForCausalLM, MistralForCausalLM, Olmo2ForCausalLM, Olmo3ForCausalLM, Phi3ForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, ` +
 			`SmolLM3ForCausalLM are)`: model("WarpForCausalLM", "warp"),
 	} {
@@ -233,6 +251,7 @@ func TestUnsupportedFields(t *testing.T) {
 		{"Gemma 3 1B", "rope_parameters", `{"full_attention":null,"sliding_attention":{"rope_type":"linear","factor":2.0}}`,
 			`rope_parameters.sliding_attention.rope_type: "linear" is not supported (default is)`},
 		{"OLMo 3 7B", "rope_theta", `10000`, "rope_theta: 10000 is not supported for Olmo3ForCausalLM (500000 is, for all layers)"},
+		{"EXAONE 4.0 1.2B", "sliding_window", `4096`, "sliding_window: 4096 is for none of the layers; transformers would rotate none"},
 		{"OLMo 2 1B", "clip_qkv", `8.0`, "clip_qkv: unknown field; it may change the mathematics (remove it if it does not)"},
 		{"Granite 3.3 2B", "attention_dropout", `0.1`, "attention_dropout: 0.1 is not supported for GraniteForCausalLM"},
 		{"Granite 3.3 2B", "logits_scaling", `0`, "logits_scaling: 0 is not possible"},

@@ -101,6 +101,25 @@ func readOlmo3(f *fields, c *ModelConfig) {
 	c.slide(f, f.window(4096), f.layerTypes(), func(l int) bool { return (l+1)%4 != 0 })
 }
 
+// readExaone4: where some layers slide, the others do not rotate.
+func readExaone4(f *fields, c *ModelConfig) {
+	window, types, pattern := f.window(4096), f.layerTypes(), 4
+	if f.read["sliding_window_pattern"] = true; types == nil {
+		pattern = field(f, "sliding_window_pattern", 4)
+	}
+	if pattern < 1 {
+		f.fail("sliding_window_pattern: %d must be positive", pattern)
+		return
+	}
+	c.slide(f, window, types, func(l int) bool { return (l+1)%pattern != 0 })
+	if c.LayerTypes == nil && window > 0 {
+		f.fail("sliding_window: %d is for none of the layers; transformers would rotate none", window)
+	}
+	for l := 0; c.LayerTypes != nil && l < len(c.LayerTypes); l++ {
+		c.NoRope = append(c.NoRope, !c.slides(l))
+	}
+}
+
 func readGranite(f *fields, c *ModelConfig) {
 	readBiases(f, c)
 	c.EmbeddingMultiplier, c.AttentionMultiplier = f.limit("embedding_multiplier", 1), f.limit("attention_multiplier", 1)

@@ -150,7 +150,8 @@ func (f *fields) refuseRest(name string, family Family) {
 // knownElsewhere reports whether other architectures honour a field.
 func (f *fields) knownElsewhere(key string) bool {
 	return slices.Contains([]string{"sliding_window", "layer_types", "final_logit_softcapping", "attn_logit_softcapping",
-		"query_pre_attn_scalar", "no_rope_layers", "rope_local_base_freq", "attention_multiplier"}, key)
+		"query_pre_attn_scalar", "no_rope_layers", "rope_local_base_freq", "attention_multiplier",
+		"sliding_window_pattern"}, key)
 }
 
 // fields are the members of config.json. The first error stays.

@@ -93,7 +93,7 @@ func marshalConfig(c ModelConfig) ([]byte, error) {
 // family adds what c's architecture has beside the numbers of all.
 func (w *configFile) family(c ModelConfig) {
 	f := c.Family()
-	if !f.Fused && !f.QKVBias && c.Architecture != Mistral && c.Architecture != Ministral {
+	if !f.Fused && !f.QKVBias {
 		w.AttentionBias = &c.AttentionBias
 	}
 	if c.Architecture == Llama || c.Architecture == SmolLM3 || c.Architecture == Granite {

@@ -29,7 +29,7 @@ type golden struct {
 // eachArchitecture runs a test on every golden folder.
 func eachArchitecture(t *testing.T, f func(t *testing.T, dir string, shape model.Config, w engine.Weights, config weights.ModelConfig)) {
 	dirs, err := filepath.Glob(architectures + "/*")
-	if err != nil || len(dirs) < 17 {
+	if err != nil || len(dirs) < 19 {
 		t.Fatalf("%d golden folders (%v)", len(dirs), err)
 	}
 	for _, dir := range dirs {

@@ -52,6 +52,10 @@ CASES = {
         "full_attention": rope("yarn", 500000.0, factor=8.0, original_max_position_embeddings=8, attention_factor=1.2, beta_fast=32.0,
                                beta_slow=1.0),
         "sliding_attention": rope(theta=500000.0)})),
+    "exaone4": ("Exaone4", dict(sliding_window=5, layer_types=["sliding_attention", "full_attention"])),
+    "exaone4-full": ("Exaone4", dict(sliding_window=None, layer_types=["full_attention"] * 2, tie_word_embeddings=True,
+                                     rope_parameters=rope("llama3", 1e6, factor=16.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                                                          original_max_position_embeddings=16))),
     "granite": ("Granite", dict(embedding_multiplier=12.0, attention_multiplier=0.2, residual_multiplier=0.22, logits_scaling=8.0,
                                 attention_bias=False, tie_word_embeddings=True)),
 }
