@@ -16,7 +16,7 @@ type Batch struct {
 	Action  [][]bool  // [S][T] true where a token was sampled and trains in this segment
 
 	KL     [][]float32 // [S][T] per-token KL to the reference (TokenKL), off-mask values unread; nil: no KL in the reward
-	Value  [][]float32 // [S][T] the critic's values at the start of the step, off-mask values unread; read by gae
+	Value  [][]float32 // [S][T] the critic's values at the start of the batch, off-mask values unread; read by gae
 	Return [][]float32 // [S][T] destination of gae's returns, what the critic learns, exactly 0 off the mask; nil: not wanted
 
 	TurnReward [][]float64 // [R][turns] the parts of a reward, where AdvantageConfig.Turns says so; Reward is then unread

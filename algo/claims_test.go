@@ -189,7 +189,7 @@ func TestClaimNearTies(t *testing.T) {
 	}
 }
 
-// Rollouts 8 versions old: with the clip around the learner at the start of the step, and tokens weighted by their mismatch,
+// Rollouts 8 versions old: with the clip around the learner at the start of the batch, and tokens weighted by their mismatch,
 // training is as good as in step; with the clip around the policy that sampled, it is held back to what that policy was
 // (decoupled PPO: AReaL, arXiv 2505.24298 §5.2). At learning rates over a factor of 20.
 func TestClaimStaleness(t *testing.T) {

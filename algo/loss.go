@@ -2,7 +2,7 @@
 // gradient is one number per token too. Here that number is summed up; losses.go has it beside each formula, and engines
 // continue the chain rule.
 //
-//	new, old  log-prob of the token now, and at the start of the step      r = exp(new − old)
+//	new, old  log-prob of the token now, and at the start of the batch      r = exp(new − old)
 //	A         its advantage                                                w   its mismatch weight (ratio.go, lag.go)
 //	a         its part in the loss (aggregate.go)
 

@@ -107,7 +107,7 @@ func TestSAPO(t *testing.T) {
 	}
 }
 
-// What the ratio compares with: the learner at the start of the step, or the generator.
+// What the ratio compares with: the learner at the start of the batch, or the generator.
 func TestProximal(t *testing.T) {
 	in := Tokens{LogpNew: []float32{-1}, LogpOld: []float32{-1}, LogpGen: []float32{-1 - .5}, Advantage: []float32{1}}
 	for name, want := range map[string]float64{"decoupled": -1, "": -1, "behavior": 0, "coupled": 0} {

@@ -112,7 +112,7 @@ type Proximal struct {
 
 // Proximals lists the names of LossConfig.Proximal.
 var Proximals = []Proximal{
-	{Option: Option{Name: "decoupled", Alias: []string{""}, Does: "the learner at the start of the step; tokens that others sampled are weighted by their mismatch",
+	{Option: Option{Name: "decoupled", Alias: []string{""}, Does: "the learner at the start of the batch; tokens that others sampled are weighted by their mismatch",
 		Formula: "r = exp(New − Old), weight exp(Old − Gen)", Paper: "2505.24298", Code: "PolicyLoss", Test: "TestClaimStaleness"},
 		lane: (*Tokens).old},
 	{Option: Option{Name: "behavior", Alias: []string{"coupled"}, Does: "the policy that sampled the token, as in PPO as first written; it saves a scoring pass and loses where rollouts are stale",
@@ -201,7 +201,7 @@ var KLEstimators = []KLEstimator{
 		Formula: "d²/2", Code: "k2", Test: "TestWhatTheEstimatorsEstimate"}, Pulls: true, estimate: k2},
 	{Option: Option{Name: "k3", Does: "never negative and little noise; as a loss its gradient is that of KL(ref‖new)",
 		Formula: "exp(−d) − 1 + d", Paper: "2402.03300", Code: "k3", Test: "TestWhatTheEstimatorsEstimate"}, Pulls: true, estimate: k3},
-	{Option: Option{Name: "k3_unbiased", Does: "k3 times the ratio: value and gradient are those of the KL, also after the step has begun",
+	{Option: Option{Name: "k3_unbiased", Does: "k3 times the ratio: value and gradient are those of the KL, also once the policy has moved",
 		Formula: "r·(exp(−d) − 1 + d)", Paper: "2512.02556", Code: "k3Unbiased", Test: "TestWhatTheEstimatorsEstimate"},
 		Pulls: true, ReadsOld: true, estimate: k3Unbiased},
 }

@@ -8,17 +8,17 @@ import "fmt"
 // tokens are not in it, so nothing here can give them a gradient.
 type Tokens struct {
 	LogpNew   []float32 // [N] under the weights being trained, as the pass returned it
-	LogpOld   []float32 // [N] under the learner's weights at the start of the step; nil: LogpNew, held constant
+	LogpOld   []float32 // [N] under the learner's weights at the start of the batch; nil: LogpNew, held constant
 	LogpGen   []float32 // [N] as the generator reported; read by Correct
 	LogpRef   []float32 // [N] under the reference; read by KLLoss
 	Advantage []float32 // [N]
 	Weight    []float32 // [N] mismatch weights, written by Correct and WeighLag; nil: 1
 	Share     []float32 // [N] part of each token in the loss, written by Shares; nil: 1
-	Lag       []int32   // [N] versions by which the learner, at the start of the step, was ahead of the token's; read by WeighLag
+	Lag       []int32   // [N] versions by which the learner, at the start of the batch, was ahead of the token's; read by WeighLag
 
 	Entropy  []float32 // [N] nats, from the pass; read by EntropyLoss
 	Value    []float32 // [N] of the critic being trained, from the pass; read by ValueLoss
-	ValueOld []float32 // [N] of the critic at the start of the step
+	ValueOld []float32 // [N] of the critic at the start of the batch
 	Return   []float32 // [N] what the critic should have said; from Batch.Return
 
 	Starts        []int32 // [S+1] segment s is tokens Starts[s]:Starts[s+1]; nil: all tokens are one segment

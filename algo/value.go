@@ -6,7 +6,7 @@ import "math"
 
 // ValueConfig says how a critic learns. Without an estimator that reads values it has no effect.
 type ValueConfig struct {
-	Clip float64 // a value that moved further than this in the step is pushed no further; ≥ 0, default 0.2; 0: off
+	Clip float64 // a value that moved further than this in the batch is pushed no further; ≥ 0, default 0.2; 0: off
 	Coef float64 // weight of the value loss, where critic and policy share weights or a step; > 0, default 1
 }
 
@@ -14,7 +14,7 @@ type ValueConfig struct {
 type ValueStats struct {
 	Tokens    int     // action tokens
 	NonFinite int     // of these, tokens with a number that is not finite: they add nothing
-	Moved     int     // tokens whose value moved by more than Clip since the start of the step
+	Moved     int     // tokens whose value moved by more than Clip since the start of the batch
 	Loss      float64 // coef · Σ a·ℓ / denominator
 	Sum       float64 // Σ ℓ
 

@@ -13,10 +13,10 @@ import (
 
 // candidates offers every rollout of the groups. samples are what a step made of them; nil after an evaluation.
 func (r *rlRun) candidates(step int64, split string, groups []*traj.Group, trained *train.Result) []metrics.Candidate {
-	samples := map[*traj.Rollout][]*train.Sample{}
+	samples := map[*traj.Rollout][]*train.Segment{}
 	if trained != nil {
-		for _, s := range trained.Samples {
-			samples[s.Segment.Rollout] = append(samples[s.Segment.Rollout], s)
+		for _, s := range trained.Segments {
+			samples[s.Layout.Rollout] = append(samples[s.Layout.Rollout], s)
 		}
 	}
 	var list []metrics.Candidate
@@ -39,7 +39,7 @@ func (r *rlRun) candidates(step int64, split string, groups []*traj.Group, train
 	return list
 }
 
-func change(samples []*train.Sample) float64 {
+func change(samples []*train.Segment) float64 {
 	most := 0.0
 	for _, s := range samples {
 		most = max(most, s.Change())
@@ -100,7 +100,7 @@ func appendToken(t *metrics.Tokens, tok *tokenizer.Tokenizer, id int32, node int
 }
 
 // explain adds what the step made of the rollout's tokens.
-func (r *rlRun) explain(k *metrics.RolloutKept, t *traj.Rollout, samples []*train.Sample, trained *train.Result) {
+func (r *rlRun) explain(k *metrics.RolloutKept, t *traj.Rollout, samples []*train.Segment, trained *train.Result) {
 	if trained == nil || len(samples) == 0 {
 		return
 	}
@@ -108,10 +108,10 @@ func (r *rlRun) explain(k *metrics.RolloutKept, t *traj.Rollout, samples []*trai
 	n := k.Tokens.Len()
 	k.Tokens.Advantage = make(metrics.Runs[float32], n)
 	loss, known := make([]float32, n), false
-	lanes := map[*[]float32]func(*train.Sample) []float32{
-		&k.Tokens.LogpOld: func(s *train.Sample) []float32 { return s.Old() },
-		&k.Tokens.LogpNew: func(s *train.Sample) []float32 { return s.LogpNew },
-		&k.Tokens.LogpRef: func(s *train.Sample) []float32 { return s.LogpRef },
+	lanes := map[*[]float32]func(*train.Segment) []float32{
+		&k.Tokens.LogpOld: func(s *train.Segment) []float32 { return s.Old() },
+		&k.Tokens.LogpNew: func(s *train.Segment) []float32 { return s.LogpNew },
+		&k.Tokens.LogpRef: func(s *train.Segment) []float32 { return s.LogpRef },
 	}
 	start := nodeStarts(t)
 	for _, s := range samples {
@@ -150,14 +150,14 @@ func nodeStarts(t *traj.Rollout) []int {
 }
 
 // places finds the sample's action tokens in the rollout's token list, where each token stands once.
-func places(s *train.Sample, t *traj.Rollout, starts []int) []int {
+func places(s *train.Segment, t *traj.Rollout, starts []int) []int {
 	var at []int
 	taken := map[int32]int{} // action tokens seen of each node
-	for i, action := range s.Segment.Action {
+	for i, action := range s.Layout.Action {
 		if !action {
 			continue
 		}
-		node := s.Segment.Node[i]
+		node := s.Layout.Node[i]
 		at = append(at, starts[node]+len(t.Nodes[node].Observation)+taken[node])
 		taken[node]++
 	}
@@ -177,7 +177,7 @@ func scatter(lane *[]float32, n int, at []int, values []float32) {
 	}
 }
 
-func uniform(samples []*train.Sample) bool {
+func uniform(samples []*train.Segment) bool {
 	for _, s := range samples {
 		if slices.ContainsFunc(s.Advantage, func(a float32) bool { return a != samples[0].Advantage[0] }) {
 			return false

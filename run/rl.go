@@ -198,7 +198,7 @@ func (r *rlRun) serveTrained(ctx context.Context, trained *train.Result) error {
 	if err := r.serve(ctx); err != nil || r.cfg.Train.Mode != "one_step_ahead" {
 		return err
 	}
-	return r.trainer.Probe(ctx, r.engines.generator, trained.Samples)
+	return r.trainer.Probe(ctx, r.engines.generator, trained.Segments)
 }
 
 // serveFirst hands over what training starts from, where the generator has something else: a fresh adapter is the learner's

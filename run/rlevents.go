@@ -114,7 +114,7 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *cloc
 		e.Entropy = &trained.Entropy
 	}
 	moved := map[*traj.Group]bool{} // groups with a gradient: a critic or an entropy bonus gives flat ones one, too
-	for _, s := range trained.Samples {
+	for _, s := range trained.Segments {
 		moved[s.Group] = moved[s.Group] || s.LogpNew != nil
 	}
 	var rewards, turns, tokens, lags []float64

@@ -4,18 +4,18 @@ package train
 
 import "molt/algo"
 
-// advantages fills Advantage of every sample, and with a critic Return.
+// advantages fills Advantage of every segment, and with a critic Return.
 func (t *Trainer) advantages(b *batch, res *Result) {
 	in := t.estimated(b, res)
-	perToken := make([][]float32, len(b.samples))
-	for k, s := range b.samples {
-		perToken[k] = make([]float32, len(s.Segment.Tokens))
+	perToken := make([][]float32, len(b.segments))
+	for k, s := range b.segments {
+		perToken[k] = make([]float32, len(s.Layout.Tokens))
 	}
 	res.Advantage = algo.Advantages(perToken, in, t.cfg.Advantage, t.state.KL)
-	for k, s := range b.samples {
-		s.Advantage = algo.Gather(nil, perToken[k], s.Segment.Action)
+	for k, s := range b.segments {
+		s.Advantage = algo.Gather(nil, perToken[k], s.Layout.Action)
 		if in.Return != nil {
-			s.Return = algo.Gather(nil, in.Return[k], s.Segment.Action)
+			s.Return = algo.Gather(nil, in.Return[k], s.Layout.Action)
 			res.Critic.Foresaw.Add(s.foresaw(t.cfg.Value))
 		}
 	}
@@ -31,9 +31,9 @@ func (t *Trainer) estimated(b *batch, res *Result) algo.Batch {
 			in.TurnReward = append(in.TurnReward, t.turnRewards(r))
 		}
 	}
-	for _, s := range b.samples {
+	for _, s := range b.segments {
 		in.Rollout = append(in.Rollout, s.of.index)
-		in.Action = append(in.Action, s.Segment.Action)
+		in.Action = append(in.Action, s.Layout.Action)
 		if t.cfg.Advantage.Turns {
 			in.Turn = append(in.Turn, s.turn())
 		}
@@ -42,23 +42,23 @@ func (t *Trainer) estimated(b *batch, res *Result) algo.Batch {
 		}
 		if t.criticises() {
 			in.Value = append(in.Value, s.PerToken(s.ValueOld))
-			in.Return = append(in.Return, make([]float32, len(s.Segment.Tokens)))
+			in.Return = append(in.Return, make([]float32, len(s.Layout.Tokens)))
 		}
 	}
 	return in
 }
 
 // turn is the turn that added each token of the segment [T].
-func (s *Sample) turn() []int32 {
-	turn := make([]int32, len(s.Segment.Node))
-	for i, node := range s.Segment.Node {
+func (s *Segment) turn() []int32 {
+	turn := make([]int32, len(s.Layout.Node))
+	for i, node := range s.Layout.Node {
 		turn[i] = s.of.turn[node]
 	}
 	return turn
 }
 
 // kl is the KL to the reference of each action token [N], for estimators that take it from the reward.
-func (s *Sample) kl(estimator string, res *Result) []float32 {
+func (s *Segment) kl(estimator string, res *Result) []float32 {
 	kl := make([]float32, len(s.LogpOld))
 	algo.TokenKL(kl, s.LogpOld, s.LogpRef, estimator)
 	res.Reference.Add(algo.KLStats{Tokens: len(kl), Sum: sum(kl)})

@@ -1,5 +1,4 @@
-// What a batch of groups looks like to the step: rollouts with one reward each, and samples, one for each of their
-// segments.
+// What a batch of groups looks like to the trainer: rollouts with one reward each, and their segments.
 
 package train
 
@@ -9,16 +8,16 @@ import (
 	"molt/traj"
 )
 
-// Sample is one segment of one rollout with what the step learned about its N action tokens, in order.
-type Sample struct {
-	Group   *traj.Group
-	Segment traj.Segment
+// Segment is one segment of one rollout with what training on the batch found about its N action tokens, in order.
+type Segment struct {
+	Group  *traj.Group
+	Layout traj.Segment
 
-	Lag      []int32   // [N] versions by which the policy, at the start of the step, was ahead of the token's
+	Lag      []int32   // [N] versions by which the policy, at the start of the batch, was ahead of the token's
 	LogpGen  []float32 // [N] as the generator reported
-	LogpOld  []float32 // [N] at the start of the step; nil where it is LogpNew
+	LogpOld  []float32 // [N] at the start of the batch; nil where it is LogpNew
 	LogpRef  []float32 // [N] under the reference; nil without one
-	ValueOld []float32 // [N] of the critic at the start of the step; nil without one
+	ValueOld []float32 // [N] of the critic at the start of the batch; nil without one
 
 	Advantage []float32 // [N]
 	Return    []float32 // [N] what the critic should have said; nil without one
@@ -26,29 +25,29 @@ type Sample struct {
 	LogpNew  []float32 // [N] when the token was first trained on in this batch; nil where nothing asked for a gradient
 	Weight   []float32 // [N] by mismatch and age, in the last pass
 	Gradient []float32 // [N] dL/dlogp of the last pass
-	Loss     []float32 // [N] its part in the loss of all optimizer steps; those of all samples add up to Result.Loss.Loss
+	Loss     []float32 // [N] its part in the loss of all optimizer steps; those of all segments add up to Result.Loss.Loss
 
 	of    *rollout
-	score []int32 // [N] where the action tokens are in Segment.Tokens
+	score []int32 // [N] where the action tokens are in Layout.Tokens
 	temp  []float32
-	exact bool // sampled by the policy's own weights of the start of the step, on an exact generator
+	exact bool // sampled by the policy's own weights of the start of the batch, on an exact generator
 }
 
 // rollout is what advantages are computed from: one reward, however many segments.
 type rollout struct {
-	traj    *traj.Rollout
-	index   int // in the batch
-	samples []*Sample
-	actions int32   // action tokens, in all segments
-	turn    []int32 // [nodes] the turn that each node belongs to
-	turns   int
-	worth   float64 // the reward, shaped
+	traj     *traj.Rollout
+	index    int // in the batch
+	segments []*Segment
+	actions  int32   // action tokens, in all segments
+	turn     []int32 // [nodes] the turn that each node belongs to
+	turns    int
+	worth    float64 // the reward, shaped
 }
 
 type batch struct {
-	version  traj.Version // of the policy at the start of the step
+	version  traj.Version // of the policy at the start of the batch
 	rollouts []*rollout
-	samples  []*Sample // those of all rollouts, in order
+	segments []*Segment // those of all rollouts, in order
 }
 
 // newBatch lays out the graded rollouts of the groups that train.
@@ -64,7 +63,7 @@ func newBatch(groups []*traj.Group, version traj.Version, cfg Config) (*batch, e
 			}
 		}
 	}
-	if len(b.samples) == 0 {
+	if len(b.segments) == 0 {
 		return nil, fmt.Errorf("train: the batch holds no graded rollout; nothing can be learned from it")
 	}
 	return b, nil
@@ -78,20 +77,20 @@ func (b *batch) add(r *traj.Rollout, g *traj.Group, cfg Config) error {
 	out := &rollout{traj: r, index: len(b.rollouts)}
 	out.turn, out.turns = turnsOf(r.Nodes)
 	for i := range segments {
-		s := b.sample(g, segments[i], cfg.Exact)
+		s := b.segment(g, segments[i], cfg.Exact)
 		if len(s.score) == 0 {
 			continue // a leaf that adds only observation
 		}
 		s.of = out
 		out.actions += int32(len(s.score))
-		out.samples = append(out.samples, s)
+		out.segments = append(out.segments, s)
 	}
-	b.rollouts, b.samples = append(b.rollouts, out), append(b.samples, out.samples...)
+	b.rollouts, b.segments = append(b.rollouts, out), append(b.segments, out.segments...)
 	return nil
 }
 
-func (b *batch) sample(g *traj.Group, seg traj.Segment, exact bool) *Sample {
-	s := &Sample{Group: g, Segment: seg, exact: exact}
+func (b *batch) segment(g *traj.Group, seg traj.Segment, exact bool) *Segment {
+	s := &Segment{Group: g, Layout: seg, exact: exact}
 	for t, action := range seg.Action {
 		if !action {
 			continue
@@ -105,7 +104,7 @@ func (b *batch) sample(g *traj.Group, seg traj.Segment, exact bool) *Sample {
 	return s
 }
 
-func (s *Sample) hasAdvantage() bool {
+func (s *Segment) hasAdvantage() bool {
 	for _, a := range s.Advantage {
 		if a != 0 {
 			return true

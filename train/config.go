@@ -7,7 +7,7 @@ type Config struct {
 	algo.Config
 	BatchSize   int                      // rollouts for each optimizer step; 0: all of the batch
 	MaxEpochs   int                      // times the policy is trained on each batch; at least 1
-	MicroTokens int                      // tokens in one forward pass; a longer sample has a pass of its own
+	MicroTokens int                      // tokens in one forward pass; a longer segment has a pass of its own
 	MaxNorm     float64                  // largest global gradient norm; 0 does not clip
 	LR          func(step int64) float64 // the schedule, by optimizer steps taken before
 	Critic      CriticConfig             // read where there is a critic

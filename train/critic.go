@@ -57,7 +57,7 @@ func (t *Trainer) fitCritic(ctx context.Context, b *batch, res *Result) error {
 //	L = coefficient · 1/D · Σ a·½·(V − R)², clipped        D and a as in the policy's loss
 func (t *Trainer) updateCritic(ctx context.Context, mini miniBatch, res *Result) error {
 	denominator := t.cfg.Loss.Denominator(mini.size)
-	for _, m := range pack(mini.samples, t.cfg.MicroTokens) {
+	for _, m := range pack(mini.segments, t.cfg.MicroTokens) {
 		pass, err := t.critic().Forward(ctx, m.batch, engine.Want{Value: true, Grad: true})
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (t *Trainer) headStepped(step engine.StepResult, res *Result) {
 }
 
 // foresaw describes the values that the advantages were computed from, before the critic learns what they should have been.
-func (s *Sample) foresaw(cfg algo.ValueConfig) algo.ValueStats {
+func (s *Segment) foresaw(cfg algo.ValueConfig) algo.ValueStats {
 	in := algo.Tokens{Value: s.ValueOld, ValueOld: s.ValueOld, Return: s.Return}
 	return algo.ValueLoss(make([]float32, len(s.Return)), in, cfg, float64(len(s.Return)))
 }

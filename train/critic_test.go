@@ -18,10 +18,10 @@ func TestGAE(t *testing.T) {
 		critic := enginetest.NewToy(toy)
 		value := append([]float32(nil), weightsOf(t, critic).Tensors[1].Data...) // the step changes the critic's own
 		res, _ := step(t, cfg, Models{Policy: enginetest.NewToy(toy), Critic: critic}, State{}, batchOf(t, []float64{1, 0}))
-		s := res.Samples[0]
+		s := res.Segments[0]
 		var v []float64
 		for _, at := range s.score {
-			v = append(v, float64(value[s.Segment.Tokens[at-1]]))
+			v = append(v, float64(value[s.Layout.Tokens[at-1]]))
 		}
 		near(t, "values", s.ValueOld, v...)
 		if lambda == 1 {

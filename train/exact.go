@@ -23,7 +23,7 @@ func (t *Trainer) checkExact(m micro, in algo.Tokens, start traj.Version) error 
 	if t.state.Version != start {
 		return nil
 	}
-	for i, s := range m.samples {
+	for i, s := range m.segments {
 		if s.exact {
 			if err := t.sameBits(s, in.LogpNew[m.starts[i]:m.starts[i+1]]); err != nil {
 				return err
@@ -33,16 +33,16 @@ func (t *Trainer) checkExact(m micro, in algo.Tokens, start traj.Version) error 
 	return nil
 }
 
-// checkUnpassed scores one segment that nothing else of the step scores under the policy; another one in every batch.
+// checkUnpassed scores one segment that nothing else of the batch scores under the policy; another one in every batch.
 func (t *Trainer) checkUnpassed(ctx context.Context, b *batch) error {
-	passed := map[*Sample]bool{}
+	passed := map[*Segment]bool{}
 	if !t.frozen() {
-		for _, s := range t.withGradient(b.samples) {
+		for _, s := range t.withGradient(b.segments) {
 			passed[s] = true
 		}
 	}
-	var unpassed []*Sample
-	for _, s := range b.samples {
+	var unpassed []*Segment
+	for _, s := range b.segments {
 		if s.exact && !passed[s] {
 			unpassed = append(unpassed, s)
 		}
@@ -52,16 +52,16 @@ func (t *Trainer) checkUnpassed(ctx context.Context, b *batch) error {
 	}
 	s := unpassed[t.state.Batches%int64(len(unpassed))]
 	var logp []float32
-	if err := t.pass(ctx, t.models.Policy, []*Sample{s}, engine.Want{}, func(*Sample) *[]float32 { return &logp }); err != nil {
+	if err := t.pass(ctx, t.models.Policy, []*Segment{s}, engine.Want{}, func(*Segment) *[]float32 { return &logp }); err != nil {
 		return fmt.Errorf("train: comparing generator and learner: %w", err)
 	}
 	return t.sameBits(s, logp)
 }
 
-func (t *Trainer) sameBits(s *Sample, logp []float32) error {
+func (t *Trainer) sameBits(s *Segment, logp []float32) error {
 	for i, l := range logp {
 		if math.Float32bits(l) != math.Float32bits(s.LogpGen[i]) {
-			r := s.Segment.Rollout
+			r := s.Layout.Rollout
 			return fmt.Errorf("train: group %d sample %d action token %d: the generator reported log-prob %v and the learner computes %v "+
 				"with the same weights (version %d); they do not serve the same policy",
 				r.Group, r.Sample, i, s.LogpGen[i], l, t.state.Version)
@@ -76,15 +76,15 @@ const probeTokens = 8
 // Probe asks the generator, to which the policy was just published, to continue a prompt of the batch, and scores what it
 // says. Call it where batches are sampled by older weights than they are trained with: their own tokens cannot be compared
 // any more. It does nothing on a generator that is not exact.
-func (t *Trainer) Probe(ctx context.Context, g engine.Generator, batch []*Sample) error {
+func (t *Trainer) Probe(ctx context.Context, g engine.Generator, batch []*Segment) error {
 	if !t.cfg.Exact || len(batch) == 0 {
 		return nil
 	}
 	s := batch[t.state.Batches%int64(len(batch))]
-	prompt := s.Segment.Tokens[:s.score[0]]
+	prompt := s.Layout.Tokens[:s.score[0]]
 	reply, err := g.Generate(ctx, engine.Request{
 		Prompt: prompt, Tag: "probe", Key: engine.Key{Seed: uint64(t.state.Batches)},
-		Sampling: engine.Sampling{Temperature: s.temp[0], MaxTokens: min(probeTokens, len(s.Segment.Tokens)-len(prompt))},
+		Sampling: engine.Sampling{Temperature: s.temp[0], MaxTokens: min(probeTokens, len(s.Layout.Tokens)-len(prompt))},
 	}, nil)
 	if err != nil {
 		return fmt.Errorf("train: probing the generator: %w", err)

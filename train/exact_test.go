@@ -64,13 +64,13 @@ func TestProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	gen := enginetest.NewScript(toy)
-	if err := trainer.Probe(ctx, gen, res.Samples); err == nil || !strings.Contains(err.Error(), "serves version 0 after version 1") {
+	if err := trainer.Probe(ctx, gen, res.Segments); err == nil || !strings.Contains(err.Error(), "serves version 0 after version 1") {
 		t.Errorf("before the weights are published: %v", err)
 	}
 	if err := gen.Publish(ctx, weightsOf(t, learner)); err != nil {
 		t.Fatal(err)
 	}
-	if err := trainer.Probe(ctx, gen, res.Samples); err != nil {
+	if err := trainer.Probe(ctx, gen, res.Segments); err != nil {
 		t.Error(err)
 	}
 	for name, c := range map[string]struct {
@@ -82,13 +82,13 @@ func TestProbe(t *testing.T) {
 		"nothing":  {func(r *engine.Reply) { r.Tokens = nil }, "it said nothing"},
 		"as it is": {func(*engine.Reply) {}, ""},
 	} {
-		err := trainer.Probe(ctx, lying{gen, c.change}, res.Samples)
+		err := trainer.Probe(ctx, lying{gen, c.change}, res.Segments)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}
 	}
 	trainer.cfg.Exact = false
-	if err := trainer.Probe(ctx, lying{gen, func(*engine.Reply) { t.Error("asked a generator that promises nothing") }}, res.Samples); err != nil {
+	if err := trainer.Probe(ctx, lying{gen, func(*engine.Reply) { t.Error("asked a generator that promises nothing") }}, res.Segments); err != nil {
 		t.Error(err)
 	}
 }

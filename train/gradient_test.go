@@ -69,12 +69,12 @@ func logps(table []float64, previous int32) []float64 {
 	return out
 }
 
-// objective is what one optimizer step on all samples minimises, by the formulas of docs/algorithms.md. Weights that are
+// objective is what one optimizer step on all segments minimises, by the formulas of docs/algorithms.md. Weights that are
 // constants to the gradient come from held.
-func objective(cfg Config, samples []*Sample, kl float64, table, held []float64) float64 {
+func objective(cfg Config, segments []*Segment, kl float64, table, held []float64) float64 {
 	length, denominator := map[*traj.Rollout]float64{}, 0.0
-	for _, s := range samples {
-		length[s.Segment.Rollout] += float64(len(s.score))
+	for _, s := range segments {
+		length[s.Layout.Rollout] += float64(len(s.score))
 		denominator += float64(len(s.score))
 	}
 	switch cfg.Loss.Aggregation {
@@ -84,19 +84,19 @@ func objective(cfg Config, samples []*Sample, kl float64, table, held []float64)
 		denominator = float64(len(length) * cfg.Loss.MaxTokens)
 	}
 	var total float64
-	for _, s := range samples {
+	for _, s := range segments {
 		share := 1.0
 		if cfg.Loss.Aggregation == "rollout_mean" {
-			share = 1 / length[s.Segment.Rollout]
+			share = 1 / length[s.Layout.Rollout]
 		}
 		var mean, heldMean float64 // log-ratio of the segment
 		for i, at := range s.score {
-			previous, id := s.Segment.Tokens[at-1], s.Segment.Tokens[at]
+			previous, id := s.Layout.Tokens[at-1], s.Layout.Tokens[at]
 			mean += (logps(table, previous)[id] - float64(s.LogpOld[i])) / float64(len(s.score))
 			heldMean += (logps(held, previous)[id] - float64(s.LogpOld[i])) / float64(len(s.score))
 		}
 		for i, at := range s.score {
-			previous, id := s.Segment.Tokens[at-1], s.Segment.Tokens[at]
+			previous, id := s.Layout.Tokens[at-1], s.Layout.Tokens[at]
 			all := logps(table, previous)
 			now, constant, old, a := all[id], logps(held, previous)[id], float64(s.LogpOld[i]), float64(s.Advantage[i])
 			r := math.Exp(now - old)
@@ -156,7 +156,7 @@ func checkGradient(t *testing.T, cfg Config) {
 	if len(policy.steps) != 2 {
 		t.Fatalf("%d steps; want 2", len(policy.steps))
 	}
-	if w := res.Samples[2].Weight[0]; math.Abs(float64(w)-0.5*math.Exp(0.3)) > 1e-5 {
+	if w := res.Segments[2].Weight[0]; math.Abs(float64(w)-0.5*math.Exp(0.3)) > 1e-5 {
 		t.Fatalf("weight %v; want half of e^0.3", w)
 	}
 	for _, at := range policy.steps {
@@ -164,9 +164,9 @@ func checkGradient(t *testing.T, cfg Config) {
 			const h = 1e-4
 			moved := append([]float64(nil), at.table...)
 			moved[i] += h
-			up := objective(cfg, res.Samples, 0.7, moved, at.table)
+			up := objective(cfg, res.Segments, 0.7, moved, at.table)
 			moved[i] -= 2 * h
-			down := objective(cfg, res.Samples, 0.7, moved, at.table)
+			down := objective(cfg, res.Segments, 0.7, moved, at.table)
 			if want := (up - down) / (2 * h); math.Abs(got-want) > 2e-6*max(1, math.Abs(want)) {
 				t.Errorf("logit %d after %d: derivative %v; by differences %v", i%vocab, i/vocab, got, want)
 			}
@@ -185,13 +185,13 @@ func TestCriticGradient(t *testing.T) {
 		res, _ := step(t, cfg, Models{Policy: enginetest.NewToy(toy), Critic: critic}, State{}, groups)
 		objective := func(value []float64) float64 {
 			var total, tokens float64
-			for _, s := range res.Samples {
+			for _, s := range res.Segments {
 				share := 1.0
 				if aggregation == "rollout_mean" {
-					share = 1 / float64(s.Segment.Rollout.Sampled())
+					share = 1 / float64(s.Layout.Rollout.Sampled())
 				}
 				for i, at := range s.score {
-					v, old, r := value[s.Segment.Tokens[at-1]], float64(s.ValueOld[i]), float64(s.Return[i])
+					v, old, r := value[s.Layout.Tokens[at-1]], float64(s.ValueOld[i]), float64(s.Return[i])
 					held := min(max(v, old-0.1), old+0.1)
 					total += share * max((v-r)*(v-r), (held-r)*(held-r)) / 2
 					tokens++

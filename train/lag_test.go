@@ -29,15 +29,15 @@ func TestMaskByAgeInsideARollout(t *testing.T) {
 	if masked.Stale != 2 || plain.Stale != 0 {
 		t.Errorf("%d stale tokens, %d without the mask; want 2 and 0", masked.Stale, plain.Stale)
 	}
-	for k, s := range masked.Samples {
+	for k, s := range masked.Segments {
 		near(t, "lag", []float32{float32(s.Lag[0]), float32(s.Lag[1]), float32(s.Lag[2])}, 2, 1, 0)
 		near(t, "weight", s.Weight, 0, 1, 1)
-		if s.Gradient[0] != 0 || plain.Samples[k].Gradient[0] == 0 {
-			t.Errorf("sample %d: the oldest token's gradient is %v, %v without the mask", k, s.Gradient[0], plain.Samples[k].Gradient[0])
+		if s.Gradient[0] != 0 || plain.Segments[k].Gradient[0] == 0 {
+			t.Errorf("sample %d: the oldest token's gradient is %v, %v without the mask", k, s.Gradient[0], plain.Segments[k].Gradient[0])
 		}
 		for i := 1; i < 3; i++ {
-			if s.Gradient[i] != plain.Samples[k].Gradient[i] || s.Gradient[i] == 0 {
-				t.Errorf("sample %d token %d: gradient %v, %v without the mask", k, i, s.Gradient[i], plain.Samples[k].Gradient[i])
+			if s.Gradient[i] != plain.Segments[k].Gradient[i] || s.Gradient[i] == 0 {
+				t.Errorf("sample %d token %d: gradient %v, %v without the mask", k, i, s.Gradient[i], plain.Segments[k].Gradient[i])
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func TestDecayByAgeInsideARollout(t *testing.T) {
 	cfg := config()
 	cfg.Lag.Decay = .5
 	res, _ := step(t, cfg, Models{Policy: aged(t, 2)}, State{Version: 2}, partial(t))
-	for _, s := range res.Samples {
+	for _, s := range res.Segments {
 		near(t, "weight", s.Weight, .25, .5, 1)
 	}
 }
@@ -70,7 +70,7 @@ func TestPartialRolloutsAreScored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range res.Samples {
+	for _, s := range res.Segments {
 		if s.LogpOld == nil || s.LogpOld[0] == s.LogpGen[0] || s.exact {
 			t.Errorf("LogpOld %v beside LogpGen %v", s.LogpOld, s.LogpGen)
 		}

@@ -9,8 +9,8 @@ import (
 
 // miniBatch is what one optimizer step trains on.
 type miniBatch struct {
-	samples []*Sample
-	size    algo.StepSize
+	segments []*Segment
+	size     algo.StepSize
 }
 
 // miniBatches splits the batch into runs of size rollouts, the last one perhaps smaller; 0 makes one of all. A rollout's
@@ -25,53 +25,53 @@ func (b *batch) miniBatches(size int) []miniBatch {
 			minis = append(minis, miniBatch{})
 		}
 		mini := &minis[len(minis)-1]
-		mini.samples = append(mini.samples, r.samples...)
+		mini.segments = append(mini.segments, r.segments...)
 		mini.size.Rollouts++
 		mini.size.Tokens += int(r.actions)
 	}
 	return minis
 }
 
-// micro is one forward pass over some samples.
+// micro is one forward pass over some segments.
 type micro struct {
-	batch   engine.Batch
-	samples []*Sample
-	starts  []int32 // [len(samples)+1] sample i's action tokens are lanes starts[i]:starts[i+1] of the pass
+	batch    engine.Batch
+	segments []*Segment
+	starts   []int32 // [len(segments)+1] segment i's action tokens are lanes starts[i]:starts[i+1] of the pass
 }
 
-// pack puts whole samples into as few passes of at most maxTokens as first fit finds.
-func pack(samples []*Sample, maxTokens int) []micro {
-	lengths := make([]int, len(samples))
-	for i, s := range samples {
-		lengths[i] = len(s.Segment.Tokens)
+// pack puts whole segments into as few passes of at most maxTokens as first fit finds.
+func pack(segments []*Segment, maxTokens int) []micro {
+	lengths := make([]int, len(segments))
+	for i, s := range segments {
+		lengths[i] = len(s.Layout.Tokens)
 	}
 	var micros []micro
 	for _, bin := range algo.Pack(lengths, maxTokens) {
 		m := micro{starts: []int32{0}, batch: engine.Batch{Starts: []int32{0}}}
 		for _, i := range bin {
-			m.append(samples[i])
+			m.append(segments[i])
 		}
 		micros = append(micros, m)
 	}
 	return micros
 }
 
-func (m *micro) append(s *Sample) {
+func (m *micro) append(s *Segment) {
 	at := int32(len(m.batch.Tokens))
 	for _, t := range s.score {
 		m.batch.Score = append(m.batch.Score, at+t)
 	}
-	m.batch.Tokens = append(m.batch.Tokens, s.Segment.Tokens...)
+	m.batch.Tokens = append(m.batch.Tokens, s.Layout.Tokens...)
 	m.batch.Temperature = append(m.batch.Temperature, s.temp...)
 	m.batch.Starts = append(m.batch.Starts, int32(len(m.batch.Tokens)))
-	m.samples = append(m.samples, s)
+	m.segments = append(m.segments, s)
 	m.starts = append(m.starts, int32(len(m.batch.Score)))
 }
 
 // tokens gathers what the losses read for the pass's action tokens. The lanes of the pass are valid until it ends.
 func (m *micro) tokens(pass engine.Pass) algo.Tokens {
 	in := algo.Tokens{LogpNew: pass.Logp(), Entropy: pass.Entropy(), Value: pass.Value(), Starts: m.starts}
-	for _, s := range m.samples {
+	for _, s := range m.segments {
 		in.Advantage = append(in.Advantage, s.Advantage...)
 		in.Return = append(in.Return, s.Return...)
 		in.LogpGen = append(in.LogpGen, s.LogpGen...)
@@ -84,11 +84,11 @@ func (m *micro) tokens(pass engine.Pass) algo.Tokens {
 	return in
 }
 
-// record keeps in each sample what its pass found.
+// record keeps in each segment what its pass found.
 func (m *micro) record(in algo.Tokens, dLogp []float32, cfg algo.LossConfig, denominator float64) {
 	losses := make([]float64, len(dLogp))
 	algo.TokenLosses(losses, in, cfg)
-	for i, s := range m.samples {
+	for i, s := range m.segments {
 		lo, hi := m.starts[i], m.starts[i+1]
 		if s.LogpNew == nil {
 			s.LogpNew = append(s.LogpNew, in.LogpNew[lo:hi]...)

@@ -27,9 +27,9 @@ func TestAggregations(t *testing.T) {
 		groups := batchOf(t, []float64{1, 0})
 		fork(t, groups[0].Rollouts[0])
 		res, _ := step(t, cfg, Models{Policy: enginetest.NewToy(toy)}, State{}, groups)
-		near(t, name+": first segment", res.Samples[0].Gradient, want[0])
-		near(t, name+": second segment", res.Samples[1].Gradient, want[0])
-		near(t, name+": other rollout", res.Samples[2].Gradient, want[1])
+		near(t, name+": first segment", res.Segments[0].Gradient, want[0])
+		near(t, name+": second segment", res.Segments[1].Gradient, want[0])
+		near(t, name+": other rollout", res.Segments[2].Gradient, want[1])
 	}
 }
 
@@ -62,8 +62,8 @@ func TestLagWeighs(t *testing.T) {
 		groups, policy := stale(t)
 		res, _ := step(t, cfg, Models{Policy: policy}, State{Version: 3}, groups)
 		m := math.Exp(0.1)
-		near(t, c.name+": weight", res.Samples[0].Weight, c.keeps*m)
-		near(t, c.name+": gradient", res.Samples[0].Gradient, -0.5/6*c.keeps*m)
+		near(t, c.name+": weight", res.Segments[0].Weight, c.keeps*m)
+		near(t, c.name+": gradient", res.Segments[0].Gradient, -0.5/6*c.keeps*m)
 		if res.Stale != c.stale {
 			t.Errorf("%s: %d stale tokens; want %d", c.name, res.Stale, c.stale)
 		}
@@ -88,7 +88,7 @@ func TestProximal(t *testing.T) {
 		cfg.Loss.Proximal, cfg.Correction.Level, cfg.BatchSize = c.proximal, c.level, 1
 		groups, policy := stale(t)
 		res, _ := step(t, cfg, Models{Policy: policy}, State{Version: 3}, groups)
-		near(t, c.proximal+": gradient", res.Samples[0].Gradient, -0.5/3*c.ratio*c.weight) // a step of one rollout of 3 tokens
+		near(t, c.proximal+": gradient", res.Segments[0].Gradient, -0.5/3*c.ratio*c.weight) // a step of one rollout of 3 tokens
 		if policy.forwards != c.forwards {
 			t.Errorf("%s: %d passes; want %d", c.proximal, policy.forwards, c.forwards)
 		}
@@ -101,11 +101,11 @@ func TestKLInReward(t *testing.T) {
 	cfg.Advantage.Estimator, cfg.Advantage.NoWhiten = "reinforce", true
 	cfg.KL = algo.KLConfig{Estimator: "k1", Coef: 0.5, Target: 0.01, Horizon: 100}
 	res, trainer := step(t, cfg, Models{Policy: enginetest.NewToy(toy), Reference: other()}, State{KL: 0.5}, batchOf(t, []float64{1, 0}))
-	s := res.Samples[0]
+	s := res.Segments[0]
 	kl := func(i int) float64 { return float64(s.LogpOld[i]) - float64(s.LogpRef[i]) }
 	near(t, "advantage", s.Advantage, 1-0.5*(kl(0)+kl(1)+kl(2)), 1-0.5*(kl(1)+kl(2)), 1-0.5*kl(2))
 	var total float64
-	for _, s := range res.Samples {
+	for _, s := range res.Segments {
 		total += sum(s.LogpOld) - sum(s.LogpRef)
 	}
 	if math.Abs(res.Reference.Mean()-total/6) > 1e-6 || total == 0 {
@@ -133,7 +133,7 @@ func TestDistillation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := res.Samples[0]; batch == 0 {
+		if s := res.Segments[0]; batch == 0 {
 			near(t, "advantage", s.Advantage[:1], -2*(float64(s.LogpOld[0])-float64(s.LogpRef[0])))
 			first = res.Reference.Mean()
 		}
@@ -163,7 +163,7 @@ func TestTokenLossesAddUp(t *testing.T) {
 				fork(t, groups[0].Rollouts[0])
 				res, _ := step(t, cfg, Models{Policy: enginetest.NewToy(toy)}, State{}, groups)
 				var total float64
-				for _, s := range res.Samples {
+				for _, s := range res.Segments {
 					total += sum(s.Loss)
 				}
 				if math.Abs(total-res.Loss.Loss) > 1e-6*max(1, math.Abs(total)) || total == 0 {

@@ -27,9 +27,9 @@ type Result struct {
 	Frozen bool  // the critic learned alone
 	Critic CriticResult
 
-	Actions int       // action tokens of the batch
-	Tokens  int       // all tokens that went through a pass of the policy with gradient
-	Samples []*Sample // every segment, with what each token got
+	Actions  int        // action tokens of the batch
+	Tokens   int        // all tokens that went through a pass of the policy with gradient
+	Segments []*Segment // every segment, with what each token got
 
 	entropySum float64
 }
@@ -67,7 +67,7 @@ func (s *Steps) add(step engine.StepResult, lr float64) {
 
 // begin describes the batch before anything is learned from it.
 func (t *Trainer) begin(b *batch) *Result {
-	res := &Result{Before: t.state.Version, KLCoef: t.state.KL, Frozen: t.frozen(), Rewards: b.clipped(t.cfg), Samples: b.samples}
+	res := &Result{Before: t.state.Version, KLCoef: t.state.KL, Frozen: t.frozen(), Rewards: b.clipped(t.cfg), Segments: b.segments}
 	for _, r := range b.rollouts {
 		res.Actions += int(r.actions)
 	}

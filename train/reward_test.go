@@ -17,9 +17,9 @@ func TestRewardsAreShaped(t *testing.T) {
 	fork(t, groups[0].Rollouts[0])
 	res, trainer := step(t, cfg, Models{Policy: enginetest.NewToy(toy)}, State{}, groups)
 	// (1 − 3/4)·2 = 0.5 and 0.5·2 = 1: the shorter one is better now
-	near(t, "advantage of the longer", res.Samples[0].Advantage, -0.25)
-	near(t, "of its other segment", res.Samples[1].Advantage, -0.25)
-	near(t, "of the shorter", res.Samples[2].Advantage, 0.25)
+	near(t, "advantage of the longer", res.Segments[0].Advantage, -0.25)
+	near(t, "of its other segment", res.Segments[1].Advantage, -0.25)
+	near(t, "of the shorter", res.Segments[2].Advantage, 0.25)
 	if res.Rewards.Mean != 0.75 {
 		t.Errorf("reported mean %v; want 0.75, as earned", res.Rewards.Mean)
 	}
@@ -38,13 +38,13 @@ func TestRewardsAreNormalisedByAllOfTheRun(t *testing.T) {
 	_, trainer := step(t, cfg, Models{Policy: learner}, State{}, batchOf(t, []float64{3, 5}))
 	res, trainer := step(t, cfg, Models{Policy: learner}, trainer.State(), batchOf(t, []float64{1, 3}))
 	// mean 3 and squares 4 + 4 over four rewards: std = sqrt(8/3)
-	near(t, "advantage", res.Samples[0].Advantage, -1/math.Sqrt(8./3))
+	near(t, "advantage", res.Segments[0].Advantage, -1/math.Sqrt(8./3))
 	if s := trainer.State().Rewards; s.Count != 4 || s.Mean != 3 {
 		t.Errorf("seen %+v; want four rewards of mean 3", s)
 	}
 }
 
-// twoTurns is a rollout that samples three ids, sees one, and samples three more.
+// twoTurns is a rollout that segments three ids, sees one, and segments three more.
 func twoTurns(t *testing.T, number int, rewards ...float64) *traj.Rollout {
 	t.Helper()
 	r := sample(t, enginetest.NewScript(toy), 0, number, 0)
@@ -64,8 +64,8 @@ func TestTurnsHaveRewardsOfTheirOwn(t *testing.T) {
 	g := &traj.Group{Rollouts: []*traj.Rollout{twoTurns(t, 0, 1, 0.5), twoTurns(t, 1, 0, 1)}}
 	res, _ := step(t, cfg, Models{Policy: enginetest.NewToy(toy)}, State{}, []*traj.Group{g})
 	// returns 1 + 0.5·0.5 = 1.25 and 0.5, beside 0 + 0.5·1 = 0.5 and 1
-	near(t, "first", res.Samples[0].Advantage, 0.375, 0.375, 0.375, -0.25, -0.25, -0.25)
-	near(t, "second", res.Samples[1].Advantage, -0.375, -0.375, -0.375, 0.25, 0.25, 0.25)
+	near(t, "first", res.Segments[0].Advantage, 0.375, 0.375, 0.375, -0.25, -0.25, -0.25)
+	near(t, "second", res.Segments[1].Advantage, -0.375, -0.375, -0.375, 0.25, 0.25, 0.25)
 }
 
 // What shaping makes of the rollout's reward goes to its last turn; the turns still add up to the rollout.
@@ -87,7 +87,7 @@ func TestShuffleDealsRewardsAnew(t *testing.T) {
 	cfg := config()
 	cfg.Shuffle = func(r []float64) { r[0], r[1] = r[1], r[0] }
 	res, _ := step(t, cfg, Models{Policy: enginetest.NewToy(toy)}, State{}, batchOf(t, []float64{1, 0}))
-	if res.Samples[0].Advantage[0] != -0.5 || res.Rewards.Mean != 0.5 {
-		t.Errorf("advantage %v of the rewarded rollout; want the other one's", res.Samples[0].Advantage[0])
+	if res.Segments[0].Advantage[0] != -0.5 || res.Rewards.Mean != 0.5 {
+		t.Errorf("advantage %v of the rewarded rollout; want the other one's", res.Segments[0].Advantage[0])
 	}
 }

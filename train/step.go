@@ -93,7 +93,7 @@ func (t *Trainer) fitPolicy(ctx context.Context, b *batch, res *Result) error {
 // denominator counts all of the mini-batch, what has no gradient included, so how it is cut into micro-batches changes
 // nothing.
 func (t *Trainer) update(ctx context.Context, mini miniBatch, res *Result) error {
-	trained := t.withGradient(mini.samples)
+	trained := t.withGradient(mini.segments)
 	if len(trained) == 0 {
 		res.Idle++
 		return nil
@@ -160,13 +160,13 @@ func (t *Trainer) apply(ctx context.Context, res *Result) error {
 	return nil
 }
 
-// withGradient leaves out the samples whose every advantage is 0, where nothing else asks for a gradient.
-func (t *Trainer) withGradient(samples []*Sample) []*Sample {
+// withGradient leaves out the segments whose every advantage is 0, where nothing else asks for a gradient.
+func (t *Trainer) withGradient(segments []*Segment) []*Segment {
 	if t.cfg.EntropyCoef != 0 || t.klInLoss() || t.shared() {
-		return samples
+		return segments
 	}
-	var kept []*Sample
-	for _, s := range samples {
+	var kept []*Segment
+	for _, s := range segments {
 		if s.hasAdvantage() {
 			kept = append(kept, s)
 		}

@@ -23,8 +23,8 @@ func TestFanOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range res.Samples {
-		got = append(got, fmt.Sprintf("sample %d leaf %d %v", s.Segment.Rollout.Sample, s.Segment.Leaf, s.Advantage))
+	for _, s := range res.Segments {
+		got = append(got, fmt.Sprintf("sample %d leaf %d %v", s.Layout.Rollout.Sample, s.Layout.Leaf, s.Advantage))
 	}
 	want := "sample 0 leaf 0 [0.25 0.25 0.25]; sample 0 leaf 1 [0.25 0.25 0.25]; sample 1 leaf 0 [-0.25 -0.25 -0.25]"
 	if strings.Join(got, "; ") != want {
@@ -44,8 +44,8 @@ func TestStepRaisesWhatWasRewarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good, bad := res.Samples[0], res.Samples[1]
-	for _, s := range res.Samples {
+	good, bad := res.Segments[0], res.Segments[1]
+	for _, s := range res.Segments {
 		for i, g := range s.Gradient {
 			if want := -s.Advantage[i] / 6; math.Abs(float64(g-want)) > 1e-7 { // ratio 1, six action tokens
 				t.Errorf("gradient %v of a token with advantage %v; want %v", g, s.Advantage[i], want)
@@ -63,9 +63,9 @@ func TestStepRaisesWhatWasRewarded(t *testing.T) {
 	}
 }
 
-func score(t *testing.T, l engine.Learner, s *Sample) []float32 {
+func score(t *testing.T, l engine.Learner, s *Segment) []float32 {
 	t.Helper()
-	pass, err := l.Forward(context.Background(), pack([]*Sample{s}, 64)[0].batch, engine.Want{})
+	pass, err := l.Forward(context.Background(), pack([]*Segment{s}, 64)[0].batch, engine.Want{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestMiniBatches(t *testing.T) {
 	if res.Steps.Updates != 6 || trainer.State().Version != 6 {
 		t.Errorf("%d updates, version %d; want 3 mini-batches twice", res.Steps.Updates, trainer.State().Version)
 	}
-	for _, s := range res.Samples {
+	for _, s := range res.Segments {
 		for i := range s.LogpOld {
 			if s.LogpOld[i] != s.LogpGen[i] {
 				t.Fatalf("LogpOld %v of an exact token; the generator said %v", s.LogpOld[i], s.LogpGen[i])
@@ -170,7 +170,7 @@ func TestFlatGroupsStayInTheDenominator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := res.Samples[0].Gradient[0]; math.Abs(float64(got)+0.5/12) > 1e-7 {
+	if got := res.Segments[0].Gradient[0]; math.Abs(float64(got)+0.5/12) > 1e-7 {
 		t.Errorf("gradient %v; want -0.5/12", got)
 	}
 }
@@ -183,8 +183,8 @@ func TestFailedRolloutsDoNotTrain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Samples) != 2 || res.Samples[0].Advantage[0] != 0.5 {
-		t.Errorf("%d samples, first advantage %v; want a baseline of two rollouts", len(res.Samples), res.Samples[0].Advantage[0])
+	if len(res.Segments) != 2 || res.Segments[0].Advantage[0] != 0.5 {
+		t.Errorf("%d segments, first advantage %v; want a baseline of two rollouts", len(res.Segments), res.Segments[0].Advantage[0])
 	}
 	for _, r := range groups[0].Rollouts {
 		r.Outcome = traj.Timeout
