@@ -45,7 +45,7 @@ func TestAdapterOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made, err := models.Describe(filepath.Join(merged.Ckpt.Path, folder.LastDir)); err != nil || made.Fingerprint != info.Fingerprint || made.Steps != info.Steps {
+	if made, err := models.Describe(filepath.Join(merged.Ckpt.Path, folder.LastDir), ""); err != nil || made.Fingerprint != info.Fingerprint || made.Steps != info.Steps {
 		t.Errorf("the adapter on its base is %q, after %d steps; the run merges %q, %d, %v", info.Fingerprint, info.Steps, made.Fingerprint, made.Steps, err)
 	}
 	with, one := microRL(t), microRL(t)

@@ -81,7 +81,10 @@ func projection(s Spec) (string, bool) {
 	return name, ok && slices.Contains(Projections, name[strings.LastIndexByte(name, '.')+1:])
 }
 
-// modules gives target_modules back: the projections when all their layers are adapted, the whole names otherwise.
+// Modules are the target_modules that choose what the adapter changes among a model's tensors: the projections when all
+// their layers are adapted, the whole names otherwise.
+func (a Adapter) Modules(tensors []Spec) []string { return modules(tensors, a.Adapted()) }
+
 func modules(tensors []Spec, adapted []string) []string {
 	have := map[string]bool{}
 	for _, name := range adapted {
@@ -267,7 +270,7 @@ func WriteAdapter(dir string, a Adapter, tensors []Spec) (Manifest, error) {
 }
 
 func (a Adapter) fill(w *draft, tensors []Spec) error {
-	config, err := a.marshalConfig(modules(tensors, a.Adapted()))
+	config, err := a.marshalConfig(a.Modules(tensors))
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (c *modelInitCmd) Run(a *app) error {
 	if err := models.Init(cfg); err != nil {
 		return err
 	}
-	info, err := models.Describe(c.Out)
+	info, err := models.Describe(c.Out, "")
 	if err != nil {
 		return err
 	}
@@ -130,12 +130,13 @@ func or(given, otherwise int) int {
 
 // modelInfoCmd is `molt model info`.
 type modelInfoCmd struct {
-	Model string `arg:"" help:"Hugging Face model folder."`
-	JSON  bool   `name:"json" help:"Print one JSON object."`
+	Model   string `arg:"" help:"Hugging Face model folder."`
+	Adapter string `placeholder:"DIR" help:"PEFT folder of an adapter to put on the model."`
+	JSON    bool   `name:"json" help:"Print one JSON object."`
 }
 
 func (c *modelInfoCmd) Run(a *app) error {
-	info, err := models.Describe(c.Model)
+	info, err := models.Describe(c.Model, c.Adapter)
 	if err != nil {
 		return err
 	}

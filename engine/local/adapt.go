@@ -39,18 +39,30 @@ type strip struct{ matrix, lo int }
 
 const mergeRows = 32
 
-// newAdaptation makes room for adapters with the factors of a over params, which hold the base. With grads it can be
-// trained.
-func newAdaptation(params, grads []model.Param, a *engine.Adapter, threads int) *adaptation {
+// newAdaptation makes room for adapters with the factors of a over params, which hold the base, and keeps a copy of what
+// they change.
+func newAdaptation(params []model.Param, a *engine.Adapter, threads int) *adaptation {
+	return adaptationOf(params, nil, nil, a, threads)
+}
+
+// adaptationOf is newAdaptation of a learner: it can be trained, and keeps the given base itself, which must not change.
+func adaptationOf(params, grads []model.Param, base []engine.Tensor, a *engine.Adapter, threads int) *adaptation {
 	names := adaptedNames(a)
 	t := &adaptation{how: *a, arena: kernel.NewArena(adaptationFloats(params, names, a.Rank, threads, grads != nil))}
 	t.how.Tensors = nil
+	given := map[string][]float32{}
+	for _, b := range base {
+		given[b.Name] = b.Data
+	}
 	widest := 0
 	for i, name := range names {
 		p := matrix(params, name)
 		m := adapted{name: name, out: p.Shape[0], in: p.Shape[1], w: p.Data}
-		m.base, m.a, m.b = t.arena.Floats(m.out*m.in), t.arena.Floats(a.Rank*m.in), t.arena.Floats(m.out*a.Rank)
-		copy(m.base, m.w)
+		m.base, m.a, m.b = given[p.Name], t.arena.Floats(a.Rank*m.in), t.arena.Floats(m.out*a.Rank)
+		if base == nil {
+			m.base = t.arena.Floats(m.out * m.in)
+			copy(m.base, m.w)
+		}
 		if grads != nil {
 			m.dw, m.da, m.db = matrix(grads, name).Data, t.arena.Floats(a.Rank*m.in), t.arena.Floats(m.out*a.Rank)
 		}
@@ -69,16 +81,17 @@ func newAdaptation(params, grads []model.Param, a *engine.Adapter, threads int) 
 	return t
 }
 
-// adaptationFloats is the room that newAdaptation takes.
+// adaptationFloats is the room that they take, the latter with grads.
 func adaptationFloats(params []model.Param, names []string, rank, threads int, grads bool) int {
 	pad := func(n int) int { return (n + kernel.Lanes - 1) / kernel.Lanes * kernel.Lanes }
 	floats, widest := 0, 0
 	for _, name := range names {
 		shape := matrix(params, name).Shape
 		factors := pad(rank*shape[1]) + pad(shape[0]*rank)
-		floats += pad(shape[0]*shape[1]) + factors
 		if grads {
-			floats += factors
+			floats += 2 * factors
+		} else {
+			floats += pad(shape[0]*shape[1]) + factors
 		}
 		widest = max(widest, shape[1])
 	}

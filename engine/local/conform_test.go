@@ -60,7 +60,7 @@ func TestPathsChangeNoBit(t *testing.T) {
 		config := local.Default()
 		config.Threads = 2
 		kind.set(&config)
-		samePaths(t, name, shapes[kind.shape], config)
+		samePaths(t, name, kind.shape, config)
 	}
 }
 
@@ -124,20 +124,27 @@ func runOnce(t *testing.T, shape model.Config, config local.Config) []any {
 	return all
 }
 
+// fused names its tensors as Phi-3 does, and departs from Llama in other ways too.
+var fused = model.Config{Vocab: 97, Dim: 32, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 8, FFN: 32, MaxPositions: 320, NormEps: 1e-5,
+	RopeTheta: 10000, Fused: true, GELU: true, Norms: model.Sandwich, LogitCap: 30}
+
 // kinds are learners that differ in what they train.
 var kinds = map[string]struct {
-	shape string
+	shape model.Config
 	set   func(*local.Config)
 }{
-	"adapter": {"qwen", func(c *local.Config) {
+	"adapter": {shapes["qwen"], func(c *local.Config) {
 		c.LoRA = local.LoRA{Rank: 3, Alpha: 6, Targets: []string{"all-linear"}, Seed: 1}
 	}},
-	"adapter and head": {"llama", func(c *local.Config) {
+	"adapter on fused": {fused, func(c *local.Config) {
+		c.LoRA = local.LoRA{Rank: 4, Alpha: 8, Targets: []string{"qkv_proj", "gate_up_proj"}, Seed: 1}
+	}},
+	"adapter and head": {shapes["llama"], func(c *local.Config) {
 		c.LoRA = local.LoRA{Rank: 20, Alpha: 4, RSLoRA: true, Targets: []string{"q_proj", "down_proj"}, Seed: 1}
 		head := optim.Default()
 		c.Head = &head
 	}},
-	"head": {"llama", func(c *local.Config) {
+	"head": {shapes["llama"], func(c *local.Config) {
 		head := optim.Default()
 		c.Head = &head
 	}},
@@ -150,7 +157,7 @@ func TestKindsConform(t *testing.T) {
 				config := local.Default()
 				config.Threads, config.Running, config.StepTokens = threads, 16, 64
 				kind.set(&config)
-				enginetest.Run(t, func(t testing.TB) enginetest.Subject { return subject(t, shapes[kind.shape], config) })
+				enginetest.Run(t, func(t testing.TB) enginetest.Subject { return subject(t, kind.shape, config) })
 			})
 		}
 	}

@@ -62,7 +62,7 @@ func (h *held) set(w engine.Weights, pool *kernel.Pool) {
 		h.adapt = nil
 	}
 	if h.adapt == nil {
-		h.adapt = newAdaptation(h.params, nil, w.Adapter, pool.Threads())
+		h.adapt = newAdaptation(h.params, w.Adapter, pool.Threads())
 	}
 	h.adapt.set(w.Adapter, pool)
 	h.Refresh(pool)
@@ -144,7 +144,7 @@ func Merge(w engine.Weights) engine.Weights {
 	}
 	pool := kernel.NewPool(1)
 	defer pool.Close()
-	t := newAdaptation(params, nil, w.Adapter, pool.Threads())
+	t := newAdaptation(params, w.Adapter, pool.Threads())
 	defer t.free()
 	t.set(w.Adapter, pool)
 	w.Adapter, w.Tensors = nil, tensors(params)

@@ -25,7 +25,8 @@ type Learner struct {
 }
 
 // NewLearner makes a learner that starts from w, which it copies, with a fresh optimizer. Close frees its memory. With
-// Config.LoRA it trains the adapter of w, or a fresh one where w has none. With Config.Head the value head is no part of w,
+// Config.LoRA it trains the adapter of w, or a fresh one where w has none, and keeps the matrices under it in place of copying
+// them: they must not change until Close. With Config.Head the value head is no part of w,
 // and starts with zeros: it foresees nothing until it has learned.
 func NewLearner(shape model.Config, w engine.Weights, config Config) (*Learner, error) {
 	if err := config.Validate(shape); err != nil {
@@ -72,7 +73,7 @@ func (l *Learner) prepare(w engine.Weights) (err error) {
 	if w.Adapter != nil {
 		setWeights(l.held.Model, w, l.pool)
 		l.held.base = w.Adapter.Base
-		l.held.adapt = newAdaptation(l.held.Params(), l.grads.Params(), w.Adapter, l.config.Threads)
+		l.held.adapt = adaptationOf(l.held.Params(), l.grads.Params(), w.Tensors, w.Adapter, l.config.Threads)
 	}
 	l.held.set(w, l.pool)
 	l.work = model.NewWork(l.held.Model, l.pool, l.config.batchBudget())

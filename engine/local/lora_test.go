@@ -502,7 +502,7 @@ func TestPlanOfAnAdapter(t *testing.T) {
 		t.Errorf("a generator with an adapter takes %d bytes more; want %d", got, want)
 	}
 	const packed = 16 * 384 * 4
-	if got, want := with.LearnerWeights-without.LearnerWeights, int64(matrices+2*factors+room+packed); got != want {
+	if got, want := with.LearnerWeights-without.LearnerWeights, int64(2*factors+room+packed); got != want {
 		t.Errorf("a learner with an adapter takes %d bytes more; want %d", got, want)
 	}
 }

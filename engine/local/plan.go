@@ -12,7 +12,7 @@ type Memory struct {
 	KV               int64 // Config.Pages pages
 	GeneratorWork    int64 // activations of a step
 
-	LearnerWeights int64 // weights and the copies that products read, forward and backward; with LoRA as above
+	LearnerWeights int64 // weights and the copies that products read, forward and backward; with LoRA also the factors
 	Gradients      int64 // of every weight, adapted or not: those of the factors follow from them
 	Moments        int64 // of the optimizer, and its room to work in
 	Activations    int64 // of Config.BatchTokens tokens, kept for the backward

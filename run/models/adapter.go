@@ -3,8 +3,10 @@
 package models
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"molt/engine"
 	"molt/engine/local"
@@ -64,7 +66,36 @@ func MergeAdapter(base, adapter, out string) (*Info, error) {
 	if err := m.write(out, m.Weights, m.Steps); err != nil {
 		return nil, err
 	}
-	return Describe(out)
+	return Describe(out, "")
+}
+
+// Adapter describes the adapter on a model.
+type Adapter struct {
+	Path       string   `json:"path"`
+	Rank       int      `json:"rank"`
+	Alpha      float64  `json:"alpha"`
+	Scale      float64  `json:"scale"` // of the update: alpha by rank, or by its root
+	Modules    []string `json:"target_modules"`
+	Matrices   int      `json:"matrices"`
+	Parameters int64    `json:"parameters"`
+}
+
+func (m *Model) describeAdapter() *Adapter {
+	w := m.Weights.Adapter
+	if w == nil {
+		return nil
+	}
+	peft := local.PEFT(m.Weights)
+	a := &Adapter{Path: m.Adapter, Rank: w.Rank, Alpha: w.Alpha, Scale: w.Scale(), Modules: peft.Modules(m.Config.Tensors()), Matrices: len(peft.Adapted())}
+	for _, t := range w.Tensors {
+		a.Parameters += int64(len(t.Data))
+	}
+	return a
+}
+
+// String shows the adapter for people.
+func (a *Adapter) String() string {
+	return fmt.Sprintf("%s, rank %d, scale %g, on %d matrices (%s), %s parameters", spell.Quoted(a.Path), a.Rank, a.Scale, a.Matrices, strings.Join(a.Modules, ", "), spell.Thousands(a.Parameters))
 }
 
 // pointToBase recognises an adapter's folder, which holds no model.

@@ -41,7 +41,8 @@ type Info struct {
 	EOS          []NamedToken `json:"eos"`
 	Template     *Template    `json:"chat_template"` // nil when there is none: the model completes text
 	Suggested    []string     `json:"suggested"`     // sampling settings of generation_config.json, as flags
-	Fingerprint  string       `json:"fingerprint"`   // of the weights
+	Fingerprint  string       `json:"fingerprint"`   // of the weights, and of the adapter
+	Adapter      *Adapter     `json:"adapter,omitempty"`
 	Generate     MemoryPlan   `json:"generate"`
 	Train        MemoryPlan   `json:"train"`
 }
@@ -65,12 +66,15 @@ type MemoryPlan struct {
 	Parts  map[string]int64 `json:"parts"`
 }
 
-// Describe opens the model at path and describes it.
-func Describe(path string) (*Info, error) {
+// Describe opens the model at path, with an adapter unless that is "", and describes it.
+func Describe(path, adapter string) (*Info, error) {
 	if err := PointToModel(path); err != nil {
 		return nil, err
 	}
 	m, err := Open(path)
+	if err == nil {
+		err = m.Adapt(adapter)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +84,7 @@ func Describe(path string) (*Info, error) {
 		Heads: c.NumAttentionHeads, KVHeads: c.NumKeyValueHeads, HeadDim: c.HeadDim, FFN: c.IntermediateSize, Vocabulary: c.VocabSize,
 		TokenizerIDs: m.Tok.VocabSize(), Context: c.MaxPositionEmbeddings, Tied: c.TieWordEmbeddings, EOS: []NamedToken{},
 		Suggested: ReadSuggestions(filepath.Join(path, "generation_config.json")), Fingerprint: m.Weights.Fingerprint, Template: m.template(),
+		Adapter: m.describeAdapter(),
 	}
 	for _, id := range m.EOS {
 		i.EOS = append(i.EOS, NamedToken{id, m.Tok.Token(id)})
@@ -202,6 +207,9 @@ func (i *Info) String() string {
 	line("chat template", "%s", i.Template)
 	if len(i.Suggested) > 0 {
 		line("suggests", "%s (generation_config.json; not applied)", strings.Join(i.Suggested, " "))
+	}
+	if a := i.Adapter; a != nil {
+		line("adapter", "%s", a)
 	}
 	line("fingerprint", "%s, after %s optimizer steps", i.Fingerprint, spell.Thousands(i.Steps))
 	line("to generate", "%s", i.Generate.text("weights", "kv_cache", "activations"))
