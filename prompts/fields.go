@@ -100,9 +100,12 @@ func readLabel(p *Prompt, members map[string]jsontext.Value, k *Keys) *fault {
 	if f != nil {
 		return f
 	}
-	p.Label = string(v)
-	if v.Kind() == '"' {
+	switch v.Kind() {
+	case 'n': // no label
+	case '"':
 		p.Label = text(v)
+	default:
+		p.Label = string(v)
 	}
 	return nil
 }

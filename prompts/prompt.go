@@ -16,7 +16,7 @@ type Prompt struct {
 	Input    string         // the task as text; "" when Messages says it
 	Messages jsontext.Value // the task as an array of messages, the file's own bytes; nil when Input says it
 	Tools    jsontext.Value // array of tool definitions, the file's own bytes; nil without
-	Label    string         // what a grader compares with: the text of a JSON string, the bytes of any other value
+	Label    string         // what a grader compares with: the text of a JSON string, the bytes of any other value; "" of null
 	Seed     uint64         // for the environment: the same for all samples of a group, another one in each epoch
 }
 

@@ -303,6 +303,10 @@ func TestStrayFilesOfAKilledWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, partial, "tensors.safetensors", "half")
+	write(t, filepath.Join(c.Ckpt.Path, folder.CheckpointsDir), ".state.json.1.tmp", "{")
+	if err := os.MkdirAll(filepath.Join(c.Ckpt.Path, criticsDir, ".step-000001.partial", "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Mkdir(filepath.Join(c.Ckpt.Path, ".best.partial"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,18 @@ func ending(err error, view View, started time.Time, step int64) []metrics.Event
 	return []metrics.Event{ended}
 }
 
+// abandon is the error of a run whose folder may be another's by now: nothing more is written into it. err is why the run ends.
+func abandon(f *folder.Folder, err error) error {
+	gone := f.Mine()
+	if p, ok := errors.AsType[*problem.Problem](err); ok && gone != nil && p.Code == problem.Busy {
+		return err
+	}
+	if gone != nil {
+		return errors.Join(err, gone)
+	}
+	return nil
+}
+
 // conclude tells the log the last events and makes report.html. A report that cannot be made of damaged events fails no run:
 // lost is then the reason.
 func conclude(f *folder.Folder, log *metrics.Log, last []metrics.Event) (lost string, err error) {

@@ -351,6 +351,39 @@ func TestFreeSettingsMayChange(t *testing.T) {
 	tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, tracesOf(t, whole.Ckpt.Path, folder.BestDir, folder.LastDir))
 }
 
+// TestLockDeletedWhileItRuns: a second process is kept out all the same, and a run whose folder was replaced writes nothing
+// into what took its place.
+func TestLockDeletedWhileItRuns(t *testing.T) {
+	c := microRL(t)
+	lock := filepath.Join(c.Ckpt.Path, "lock")
+	second := make(chan error, 1) // one: what the second run says
+	view := whenHeard("rl step 2/", func() {
+		remove(t, lock)
+		again := *c
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), View{})
+		second <- err
+	})
+	_, err := RL(t.Context(), c, recipe.Settings(c), view)
+	wantProblem(t, err, problem.Busy, lock+": it was deleted or replaced while the run went on")
+	close(second)
+	wantProblem(t, <-second, problem.Busy, "another run holds this folder")
+	runRL(t, c)
+
+	sft := microSFT(t)
+	sft.Eval.Dataset, sft.Eval.Steps = sft.Data.Dataset, 1
+	moved := sft.Ckpt.Path + ".moved"
+	view = whenHeard("sft step 2/", func() {
+		if err := errors.Join(os.Rename(sft.Ckpt.Path, moved), os.Mkdir(sft.Ckpt.Path, 0o755)); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err = SFT(t.Context(), sft, recipe.Settings(sft), view)
+	wantProblem(t, err, problem.Busy, "another run may hold the folder")
+	if found := listing(t, sft.Ckpt.Path); len(found) > 1 {
+		t.Errorf("wrote %q", found)
+	}
+}
+
 // TestTwoRunsOnOneFolder: the second is refused while the first goes on, and does it no harm.
 func TestTwoRunsOnOneFolder(t *testing.T) {
 	c := microRL(t)

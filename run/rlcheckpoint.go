@@ -84,6 +84,9 @@ func (r *rlRun) arrive(ctx context.Context) error {
 
 // save writes the boundary as a checkpoint, then lets old ones go. The newest and the best are always kept.
 func (r *rlRun) save(ctx context.Context) error {
+	if err := r.folder.Mine(); err != nil {
+		return err
+	}
 	name := checkpointName(r.saved.Step)
 	event := metrics.CheckpointSaved{Step: r.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)}
 	if b := r.saved.Best; b != nil && b.Step == r.saved.Step {

@@ -67,6 +67,9 @@ func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
 	default:
 		err = r.blame(err)
 	}
+	if gone := abandon(r.folder, err); gone != nil {
+		return nil, gone
+	}
 	lost, failed := conclude(r.folder, r.log, ending(err, r.view, r.started, r.saved.Step))
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err

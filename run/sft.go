@@ -192,6 +192,9 @@ func (s *sftRun) evaluate(ctx context.Context) (*float64, error) {
 }
 
 func (s *sftRun) save(ctx context.Context) error {
+	if err := s.folder.Mine(); err != nil {
+		return err
+	}
 	name := checkpointName(s.saved.Step)
 	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)})
 	s.saved.Cursor = s.plan.stream.Cursor()
@@ -234,6 +237,9 @@ func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
 		err = s.export(ctx)
 	case stopped:
 		err = s.giveWay(ctx, err)
+	}
+	if gone := abandon(s.folder, err); gone != nil {
+		return nil, gone
 	}
 	lost, failed := conclude(s.folder, s.log, ending(err, s.view, s.started, s.saved.Step))
 	if err = errors.Join(err, failed); err != nil {

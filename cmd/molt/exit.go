@@ -65,8 +65,8 @@ func (a *app) show(err error) {
 			fmt.Fprintf(a.stderr, "  | %s^\n", strings.Repeat(" ", utf8.RuneCountInString(metrics.Clean(before))))
 		}
 	}
-	if p.Fix != "" {
-		fmt.Fprintf(a.stderr, "  fix: %s\n", metrics.Clean(p.Fix))
+	if fix := p.Remedy(); fix != "" {
+		fmt.Fprintf(a.stderr, "  fix: %s\n", metrics.Clean(fix))
 	}
 }
 

@@ -31,7 +31,7 @@ type Folder struct {
 	Path   string
 	Fresh  bool // nothing was done here yet
 	record record
-	lock   *flock.Flock
+	locks  []*flock.Flock
 }
 
 // record is run.json.
@@ -69,11 +69,8 @@ func Open(path, command string, settings []*recipe.Setting, inputs map[string]st
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, &problem.Problem{Code: problem.Resource, Where: path, What: "cannot create the run folder", Why: problem.Reason(err), Fix: "choose a folder you may write to", Err: err}
 	}
-	f = &Folder{Path: path, lock: flock.New(filepath.Join(path, lockFile))}
+	f = &Folder{Path: path}
 	if err := f.refuseStrangers(); err != nil {
-		return nil, err
-	}
-	if err := f.acquire(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -81,6 +78,9 @@ func Open(path, command string, settings []*recipe.Setting, inputs map[string]st
 			err = errors.Join(err, f.Close())
 		}
 	}()
+	if err := f.acquire(); err != nil {
+		return f, err
+	}
 	if err := f.begin(command, settings, inputs); err != nil {
 		return f, err
 	}
@@ -89,14 +89,14 @@ func Open(path, command string, settings []*recipe.Setting, inputs map[string]st
 
 // sweep removes what a killed writer left half done.
 func (f *Folder) sweep() error {
-	entries, err := os.ReadDir(f.Path)
-	for _, e := range entries {
-		if name := e.Name(); err == nil && strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".partial")) {
-			err = os.RemoveAll(f.File(name))
+	for _, pattern := range []string{".*.tmp", ".*.partial", "*/.*.tmp", "*/.*.partial"} {
+		left, err := fs.Glob(os.DirFS(f.Path), pattern)
+		for _, name := range left {
+			err = errors.Join(err, os.RemoveAll(f.File(name)))
 		}
-	}
-	if err != nil {
-		return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "cannot remove what an earlier attempt left", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
+		if err != nil {
+			return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "cannot remove what an earlier attempt left", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
+		}
 	}
 	return nil
 }
@@ -118,13 +118,40 @@ func (f *Folder) refuseStrangers() error {
 	return nil
 }
 
+// acquire locks the file lock, and the folder itself, so that somebody who deletes the file lets no second process in. Some
+// network file systems lock no folders; there the file has to do.
 func (f *Folder) acquire() error {
-	held, err := f.lock.TryLock()
-	if err != nil {
-		return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "cannot lock the run folder", Why: problem.Reason(err), Fix: "choose a folder you may write to", Err: err}
+	file, whole := flock.New(f.File(lockFile)), flock.New(f.Path, flock.SetFlag(os.O_RDONLY))
+	for _, lock := range []*flock.Flock{file, whole} {
+		held, err := lock.TryLock()
+		if err != nil && lock == whole {
+			return nil
+		}
+		if err != nil {
+			return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "cannot lock the run folder", Why: problem.Reason(err), Fix: "choose a folder you may write to", Err: err}
+		}
+		f.locks = append(f.locks, lock)
+		if !held {
+			return &problem.Problem{Code: problem.Busy, Where: f.Path, What: "another run holds this folder", Fix: "wait for it to end, or choose another folder"}
+		}
 	}
-	if !held {
-		return &problem.Problem{Code: problem.Busy, Where: f.Path, What: "another run holds this folder", Fix: "wait for it to end, or choose another folder"}
+	return nil
+}
+
+// Mine reports whether this process still holds the folder at its path: another may hold what was put in its place. Whoever
+// writes something that a resumed run depends on asks before.
+func (f *Folder) Mine() error {
+	for _, lock := range f.locks {
+		held, err := lock.Stat()
+		if err != nil {
+			return &problem.Problem{Code: problem.Resource, Where: lock.Path(), What: "cannot look at the lock", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
+		}
+		if there, err := os.Stat(lock.Path()); err != nil || !os.SameFile(held, there) {
+			return &problem.Problem{
+				Code: problem.Busy, Where: lock.Path(), What: "it was deleted or replaced while the run went on, so another run may hold the folder", Err: err,
+				Fix: "leave run folders alone while they are written; the same command resumes from the last checkpoint",
+			}
+		}
 	}
 	return nil
 }
@@ -138,6 +165,8 @@ func (f *Folder) begin(command string, settings []*recipe.Setting, inputs map[st
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		f.Fresh = true
+	case problem.Lacking(err):
+		return &problem.Problem{Code: problem.Resource, Where: f.File(RecordFile), What: "cannot read what this run is", Why: problem.Reason(err), Fix: "make room in memory; the same command goes on", Err: err}
 	case err != nil:
 		return &problem.Problem{Code: problem.RunFolder, Where: filepath.Join(f.Path, RecordFile), What: "cannot read what this run is", Why: problem.Reason(err), Fix: "choose another folder", Err: err}
 	case have.Outcome != "":
@@ -203,7 +232,13 @@ func ResultOf[R any](dir string) (*R, error) {
 }
 
 // Close releases the folder.
-func (f *Folder) Close() error { return f.lock.Unlock() }
+func (f *Folder) Close() error {
+	var errs []error
+	for _, lock := range f.locks {
+		errs = append(errs, lock.Unlock())
+	}
+	return errors.Join(errs...)
+}
 
 func (f *Folder) readRecord() (record, error) {
 	var r record

@@ -45,7 +45,7 @@ func Open(path string) (*Model, error) {
 	}
 	folder, err := weights.ReadFolder(path)
 	if err != nil {
-		return nil, &problem.Problem{Code: problem.Model, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+		return nil, unusable("", err)
 	}
 	defer folder.Close()
 	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
@@ -54,9 +54,17 @@ func Open(path string) (*Model, error) {
 	}
 	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate}
 	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
-		return nil, &problem.Problem{Code: problem.Model, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+		return nil, unusable(path, err)
 	}
 	return m, m.readTexts(folder)
+}
+
+func unusable(path string, err error) error {
+	p := &problem.Problem{Code: problem.Model, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+	if problem.Lacking(err) {
+		p.Code, p.Fix = problem.Resource, "make room in memory; the same command goes on"
+	}
+	return p
 }
 
 func (m *Model) readTexts(folder *weights.Folder) error {

@@ -43,10 +43,10 @@ const (
 
 // Error writes the problem as one sentence: where, what, why, fix.
 func (p *Problem) Error() string {
-	if p.Fix == "" {
-		return p.Sentence()
+	if fix := p.Remedy(); fix != "" {
+		return p.Sentence() + "; " + fix
 	}
-	return p.Sentence() + "; " + p.Fix
+	return p.Sentence()
 }
 
 // Sentence is Error without the fix.
@@ -64,6 +64,23 @@ func (p *Problem) Sentence() string {
 
 func (p *Problem) Unwrap() error { return p.Err }
 
+// Remedy is the fix, or, where the process has run out of files that it may open, how to get more.
+func (p *Problem) Remedy() string {
+	if p.Err != nil && outOfFiles(p.Err) {
+		return "raise the number of files that may be open (ulimit -n); the same command goes on"
+	}
+	return p.Fix
+}
+
+func outOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// Lacking reports whether what failed is sound, and only something is missing to use it: files, memory, room.
+func Lacking(err error) bool {
+	return outOfFiles(err) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ENOSPC)
+}
+
 // Reason shortens errors of the system to their cause: the path is said elsewhere.
 func Reason(err error) string {
 	switch {
@@ -75,6 +92,8 @@ func Reason(err error) string {
 		return "the disk is full"
 	case errors.Is(err, syscall.EROFS):
 		return "the file system is read-only"
+	case outOfFiles(err):
+		return "too many open files"
 	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
