@@ -11,7 +11,8 @@ import (
 // Model is what WriteFolder writes. Byte slices are copied through unread; nil ones are left out.
 type Model struct {
 	Config          ModelConfig
-	EOS             []int32 // generation_config.json; empty leaves it out
+	EOS             []int32 // generation_config.json where Generation is nil; empty leaves it out
+	Generation      []byte  // generation_config.json with all that it suggests
 	Step            int64   // optimizer step that made the weights, for the manifest
 	Tensors         []Tensor
 	Tokenizer       []byte // tokenizer.json
@@ -74,8 +75,8 @@ func (m Model) fill(w *draft) error {
 	if err != nil {
 		return err
 	}
-	var generation []byte
-	if len(m.EOS) > 0 {
+	generation := m.Generation
+	if generation == nil && len(m.EOS) > 0 {
 		generation, err = json.Marshal(struct {
 			BOS *int32  `json:"bos_token_id,omitzero"`
 			EOS []int32 `json:"eos_token_id"`

@@ -4,12 +4,12 @@
 package weights
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -29,6 +29,7 @@ type Folder struct {
 	EOS             []int32   // what ends a generation: generation_config.json's list, else config.json's
 	Tokenizer       []byte    // tokenizer.json; nil when absent
 	TokenizerConfig []byte    // tokenizer_config.json; nil when absent
+	Generation      []byte    // generation_config.json; nil when absent
 	ChatTemplate    []byte    // chat_template.jinja, else tokenizer_config.json's default one; nil when there is none
 	Manifest        *Manifest // nil when the folder was not written here
 
@@ -183,26 +184,26 @@ func (f *Folder) checkTensors() error {
 // derived names a buffer of old Llama checkpoints that follows from rope_theta.
 func derived(name string) bool { return strings.HasSuffix(name, ".self_attn.rotary_emb.inv_freq") }
 
-// checkTied: a head that is stored although it is tied must be the embedding.
+// checkTied: a head that is stored although it is tied must be the embedding. They are compared in the files.
 func (f *Folder) checkTied() error {
-	contradiction := fmt.Errorf("%s: tensor %q differs from the embedding although config.json has tie_word_embeddings true", f.where(), headName)
-	head, err := f.in[headName].Tensor(headName)
+	head, headBytes := f.stored(headName)
+	embedding, embeddingBytes := f.stored(embeddingName)
+	same := head.dtype == embedding.dtype && slices.Equal(head.shape, embedding.shape)
+	err := guard(func() error { same = same && bytes.Equal(headBytes, embeddingBytes); return nil })
+	if err == nil && !same {
+		err = fmt.Errorf("tensor %q differs from the embedding although config.json has tie_word_embeddings true", headName)
+	}
 	if err != nil {
-		return err
-	}
-	embedding, err := f.in[embeddingName].Tensor(embeddingName)
-	if err != nil {
-		return err
-	}
-	if !slices.Equal(head.Shape, embedding.Shape) {
-		return contradiction
-	}
-	for i := range head.Data {
-		if math.Float32bits(head.Data[i]) != math.Float32bits(embedding.Data[i]) {
-			return contradiction
-		}
+		return fmt.Errorf("%s: %w", f.where(), err)
 	}
 	return nil
+}
+
+// stored is a tensor's place in its file, and its bytes.
+func (f *Folder) stored(name string) (place, []byte) {
+	file := f.in[name]
+	p := file.layout.tensors[file.indices[name]]
+	return p, file.layout.data[p.from:p.to]
 }
 
 func (f *Folder) where() string {

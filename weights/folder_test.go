@@ -56,6 +56,18 @@ func TestFolderRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if string(f.Generation) != `{"bos_token_id":3,"eos_token_id":[4,5]}` {
+		t.Errorf("generation_config.json is %s", f.Generation)
+	}
+	m.Generation = []byte(`{"eos_token_id":[4,6],"temperature":0.6}`)
+	again, err := ReadFolder(written(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if !slices.Equal(again.EOS, []int32{4, 6}) || string(again.Generation) != string(m.Generation) {
+		t.Errorf("generation_config.json came back as %s, and ends with %d", again.Generation, again.EOS)
+	}
 	if show(f.Config) != show(m.Config) || !slices.Equal(f.EOS, []int32{4, 5}) || string(f.Tokenizer) != tokenizerJSON ||
 		string(f.TokenizerConfig) != `{"x":1}` || string(f.ChatTemplate) != "{{ messages }}" || f.Manifest.Step != 17 {
 		t.Errorf("got %+v", f)

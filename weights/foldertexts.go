@@ -12,7 +12,6 @@ import (
 
 // readTexts reads everything but config.json and the weights.
 func (f *Folder) readTexts(root *os.Root) error {
-	var generation []byte
 	for _, t := range []struct {
 		to    *[]byte
 		name  string
@@ -21,7 +20,7 @@ func (f *Folder) readTexts(root *os.Root) error {
 		{&f.Tokenizer, "tokenizer.json", maxTokenizer},
 		{&f.TokenizerConfig, "tokenizer_config.json", maxSmallFile},
 		{&f.ChatTemplate, "chat_template.jinja", maxSmallFile},
-		{&generation, "generation_config.json", maxSmallFile},
+		{&f.Generation, "generation_config.json", maxSmallFile},
 	} {
 		data, err := f.text(root, t.name, t.limit)
 		if err != nil {
@@ -29,7 +28,7 @@ func (f *Folder) readTexts(root *os.Root) error {
 		}
 		*t.to = data
 	}
-	if err := f.readEOS(generation); err != nil {
+	if err := f.readEOS(); err != nil {
 		return fmt.Errorf("generation_config.json: %w", err)
 	}
 	if err := f.findTemplate(); err != nil {
@@ -38,15 +37,15 @@ func (f *Folder) readTexts(root *os.Root) error {
 	return f.checkVocabulary()
 }
 
-func (f *Folder) readEOS(generation []byte) error {
+func (f *Folder) readEOS() error {
 	f.EOS = f.Config.EOS
-	if generation == nil {
+	if f.Generation == nil {
 		return nil
 	}
 	var g struct {
 		EOS idList `json:"eos_token_id"`
 	}
-	if err := json.Unmarshal(generation, &g); err != nil {
+	if err := json.Unmarshal(f.Generation, &g); err != nil {
 		return shorten(err)
 	}
 	for _, id := range g.EOS {
