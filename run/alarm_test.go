@@ -130,6 +130,17 @@ func TestAlarmsOfSFT(t *testing.T) {
 	}
 }
 
+// TestDivergedFineTuning: weights beyond all numbers end the run with a sentence.
+func TestDivergedFineTuning(t *testing.T) {
+	c := microSFT(t)
+	c.Model.Adam.LR = 1e300
+	_, err := SFT(t.Context(), c, recipe.Settings(c), View{})
+	wantProblem(t, err, problem.Alarm, "the weights have diverged")
+	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
+		t.Errorf("raised %q", names)
+	}
+}
+
 // TestCanary: at learning rate 0 nothing may move, and generator and learner agree to the bit in every step.
 func TestCanary(t *testing.T) {
 	c := microRL(t)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"molt/metrics"
 	"molt/prompts"
 	"molt/run/folder"
+	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/train"
 )
@@ -151,6 +153,12 @@ func (s *sftRun) step(ctx context.Context) error {
 	res, err := train.SFTStep(ctx, s.learner, s.plan.next(s.cfg.Train.BatchSize), s.cfg.Train.MicroTokens, engine.StepOptions{LR: lr, Clip: s.cfg.Model.MaxNorm})
 	if err != nil {
 		return err
+	}
+	if math.IsNaN(res.Loss) || math.IsInf(res.Loss, 0) {
+		return &problem.Problem{
+			Code: problem.Alarm, Where: s.folder.Path, What: fmt.Sprintf("the loss of step %d is %v: the weights have diverged", s.saved.Step+1, res.Loss),
+			Fix: fmt.Sprintf("start again in another folder with a lower learning rate; the last was %g", lr),
+		}
 	}
 	s.saved.Step++
 	s.unsaved = true

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"molt/internal/spell"
+	"molt/run/machine"
 	"molt/run/problem"
 
 	"github.com/alecthomas/kong"
@@ -74,6 +75,9 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 			}
 		}
 	}()
+	if err := machine.Check(); err != nil {
+		return err
+	}
 	plain, settings, err := splitSettings(args)
 	if err != nil {
 		return err

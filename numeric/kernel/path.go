@@ -23,20 +23,33 @@ const (
 
 var pathNames = [...]string{PathPlain, PathAVX2, PathAVX512}
 
-// active is the path in use: the fastest that this machine can run, unless MOLT_KERNEL names another.
-var active = first()
+// active is the path in use: the fastest that this machine can run, unless MOLT_KERNEL names another. refused says why what
+// MOLT_KERNEL names is not in use.
+var active, refused = first()
 
-func first() int {
-	if path := os.Getenv("MOLT_KERNEL"); path != "" {
-		return find(path)
+func first() (int, error) {
+	path := os.Getenv("MOLT_KERNEL")
+	if path == "" {
+		return fastest(), nil
 	}
-	return fastest()
+	if i := slices.Index(Paths(), path); i >= 0 {
+		return i, nil
+	}
+	return fastest(), noPath(path)
 }
+
+func noPath(path string) error {
+	return fmt.Errorf("kernel: no path %q on this machine, which can run %s (MOLT_KERNEL)", path, strings.Join(Paths(), ", "))
+}
+
+// Refused is why the path that MOLT_KERNEL names is not in use; nil where it is, and where none is named. A program asks
+// before it computes: NewPool panics otherwise.
+func Refused() error { return refused }
 
 func find(path string) int {
 	i := slices.Index(Paths(), path)
 	if i < 0 {
-		panic(fmt.Sprintf("kernel: no path %q on this machine, which can run %s (MOLT_KERNEL)", path, strings.Join(Paths(), ", ")))
+		panic(noPath(path).Error())
 	}
 	return i
 }

@@ -10,6 +10,9 @@ import (
 )
 
 func TestPathsRunHere(t *testing.T) {
+	if err := Refused(); err != nil {
+		t.Fatalf("refused: %v; NewPool: %s", err, panicText(func() { NewPool(1) }))
+	}
 	t.Logf("this machine can run %v and uses %s", Paths(), Path())
 	if Paths()[0] != PathPlain || !slices.Contains(Paths(), Path()) {
 		t.Errorf("paths %v, in use %s", Paths(), Path())
@@ -40,7 +43,8 @@ func TestPathVariable(t *testing.T) {
 			t.Errorf("MOLT_KERNEL=%s: %s", path, out)
 		}
 	}
-	if out := run("sse9"); !strings.Contains(out, `panic: kernel: no path "sse9" on this machine, which can run plain`) {
+	const sentence = `kernel: no path "sse9" on this machine, which can run plain`
+	if out := run("sse9"); !strings.Contains(out, "refused: "+sentence) || !strings.Contains(out, "NewPool: "+sentence) {
 		t.Errorf("MOLT_KERNEL=sse9: %s", out)
 	}
 }

@@ -64,6 +64,9 @@ func NewPool(threads int) *Pool {
 	if threads < 1 {
 		panic(fmt.Sprintf("kernel: NewPool: %d threads", threads))
 	}
+	if refused != nil {
+		panic(refused.Error())
+	}
 	p := &Pool{idle: make(chan struct{}, 1)}
 	for id := 1; id < threads; id++ {
 		w := &worker{id: id, wake: make(chan struct{}, 1)}

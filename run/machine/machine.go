@@ -11,6 +11,7 @@ import (
 
 	"molt/metrics"
 	"molt/numeric/kernel"
+	"molt/run/problem"
 )
 
 // Release is the version of the program.
@@ -40,6 +41,14 @@ func Build() metrics.Build {
 
 // Kernels names the kernels that the embedded engine uses here.
 func Kernels() string { return kernel.Path() }
+
+// Check refuses an environment in which nothing can be computed as it says.
+func Check() error {
+	if err := kernel.Refused(); err != nil {
+		return &problem.Problem{Code: problem.Usage, What: strings.TrimPrefix(err.Error(), "kernel: "), Fix: "leave MOLT_KERNEL out, or name a path that this machine can run", Err: err}
+	}
+	return nil
+}
 
 // Here describes this machine without naming it.
 func Here(threads int) metrics.Machine {
