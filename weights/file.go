@@ -82,15 +82,19 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// blobOf returns the name of the blob that a file of a snapshot in the Hugging Face cache stands for: a snapshot is a folder
-// of links to ../../blobs/SHA, and nothing else counts as one.
+// blobOf returns what a file of the Hugging Face cache stands for. A snapshot is a folder of links to ../../blobs/SUM, and
+// those may be links in turn to ../../blobs/SU/SUM, which all models share. Nothing else counts.
 func blobOf(root *os.Root, name string) (blob string, ok bool) {
 	target, err := root.Readlink(name)
 	if err != nil {
 		return "", false
 	}
 	blob, ok = strings.CutPrefix(filepath.ToSlash(target), "../../blobs/")
-	return blob, ok && (len(blob) == 40 || len(blob) == 64) && strings.Trim(blob, "0123456789abcdef") == ""
+	sum := blob
+	if prefix, rest, shared := strings.Cut(blob, "/"); shared {
+		ok, sum = ok && len(prefix) == 2 && strings.HasPrefix(rest, prefix), rest
+	}
+	return blob, ok && (len(sum) == 40 || len(sum) == 64) && strings.Trim(sum, "0123456789abcdef") == ""
 }
 
 // outside adds the fix for a link that leaves the folder.
