@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"molt/internal/atomicfile"
-	"molt/internal/spell"
 	"molt/metrics"
 	"molt/run/folder"
 	"molt/run/machine"
@@ -59,52 +57,37 @@ func abandon(f *folder.Folder, err error) error {
 	return nil
 }
 
-// conclude tells the log the last events and makes report.html. A report that cannot be made of damaged events fails no run:
-// lost is then the reason.
-func conclude(f *folder.Folder, log *metrics.Log, last []metrics.Event) (lost string, err error) {
-	rollouts, err := keptRollouts(f, log)
+// conclude tells the log the last events and makes report.html, of what can be read: damaged events fail no run.
+func conclude(f *folder.Folder, log *metrics.Log, last []metrics.Event) error {
+	records, damage := metrics.Salvage(f.File(folder.EventsFile))
+	if records == nil {
+		return noReport(f, damage)
+	}
+	damaged(log, damage, metrics.Alarm{Name: "events-damaged", Fix: "look after the disk; the report misses these events, and no weights depend on them"})
+	rollouts, damage := metrics.ReadRollouts(f.File(folder.RolloutsFile), records)
+	damaged(log, damage, metrics.Alarm{Name: "kept-rollouts-damaged", Fix: "look after the disk; the report misses these rollouts, nothing else does"})
 	for _, e := range last {
 		log.Emit(e)
 	}
-	var page []byte
-	if err == nil {
-		page, err = report(f, rollouts)
-	}
-	if _, unreadable := errors.AsType[*fs.PathError](err); unreadable {
-		return "", noReport(f, err)
-	}
-	if err != nil {
-		lost = damagedEvents(f.File(folder.EventsFile), err).Error()
-		log.Emit(metrics.Alarm{Name: "report-not-made", Severity: metrics.Warning, Sentence: "there is no report: " + lost, Fix: "look after the disk; no weights depend on the events"})
-		return lost, nil
-	}
-	if err := atomicfile.Write(f.File(folder.ReportFile), page); err != nil {
-		return "", noReport(f, err)
-	}
-	return "", nil
-}
-
-// keptRollouts are those that can be read; an alarm names the others.
-func keptRollouts(f *folder.Folder, log *metrics.Log) ([]*metrics.RolloutKept, error) {
-	records, err := metrics.Read(f.File(folder.EventsFile))
-	if err != nil {
-		return nil, err
-	}
-	rollouts, damage := metrics.ReadRollouts(f.File(folder.RolloutsFile), records)
-	if damage != nil {
-		log.Emit(metrics.Alarm{Name: "kept-rollouts-damaged", Severity: metrics.Warning, Sentence: metrics.Clean(damage.Error()), Fix: "look after the disk; the report misses these rollouts, nothing else does"})
-	}
-	return rollouts, nil
-}
-
-func report(f *folder.Folder, rollouts []*metrics.RolloutKept) ([]byte, error) {
-	records, err := metrics.Read(f.File(folder.EventsFile))
-	if err != nil {
-		return nil, err
+	if records, damage = metrics.Salvage(f.File(folder.EventsFile)); records == nil {
+		return noReport(f, damage)
 	}
 	var page bytes.Buffer
-	err = web.Report(&page, records, rollouts, web.Options{})
-	return page.Bytes(), err
+	if err := web.Report(&page, records, rollouts, web.Options{}); err != nil {
+		return noReport(f, err)
+	}
+	if err := atomicfile.Write(f.File(folder.ReportFile), page.Bytes()); err != nil {
+		return noReport(f, err)
+	}
+	return nil
+}
+
+// damaged raises an alarm about what cannot be read, if there is any.
+func damaged(log *metrics.Log, damage error, alarm metrics.Alarm) {
+	if damage != nil {
+		alarm.Severity, alarm.Sentence = metrics.Warning, metrics.Clean(damage.Error())
+		log.Emit(alarm)
+	}
 }
 
 func noReport(f *folder.Folder, err error) error {
@@ -117,12 +100,4 @@ func closeEvents(f *folder.Folder, log *metrics.Log, keeper *metrics.Keeper) err
 		return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "the events of this attempt are not complete", Why: problem.Reason(err), Fix: "make room; the weights and the checkpoints are whole", Err: err}
 	}
 	return nil
-}
-
-// reportOr names the report, or says why there is none.
-func reportOr(path, lost string) string {
-	if lost != "" {
-		return "none: " + lost
-	}
-	return spell.Quoted(path)
 }

@@ -36,7 +36,6 @@ type RLResult struct {
 	Checkpoint string   `json:"checkpoint"`     // Hugging Face folder of the best weights, or PEFT folder of the best adapter
 	Base       string   `json:"base,omitempty"` // the model that the adapter is for
 	Report     string   `json:"report"`
-	NoReport   string   `json:"no_report,omitempty"` // why there is none
 }
 
 // String is the result as a few lines.
@@ -52,7 +51,7 @@ func (r *RLResult) String() string {
 	if r.Base != "" {
 		s += fmt.Sprintf("base            %s\n", spell.Quoted(r.Base))
 	}
-	return s + fmt.Sprintf("%-15s %s\nreport          %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
+	return s + fmt.Sprintf("%-15s %s\nreport          %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
 }
 
 // end writes what a run leaves behind. err is why the loop ended, nil when it came to its end.
@@ -70,12 +69,10 @@ func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
 	if gone := abandon(r.folder, err); gone != nil {
 		return nil, gone
 	}
-	lost, failed := conclude(r.folder, r.log, ending(err, r.view, r.started, r.saved.Step))
-	if err = errors.Join(err, failed); err != nil {
+	if err = errors.Join(err, conclude(r.folder, r.log, ending(err, r.view, r.started, r.saved.Step))); err != nil {
 		return nil, err
 	}
 	result := r.result()
-	result.NoReport = lost
 	return result, r.folder.Finish(result)
 }
 

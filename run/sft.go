@@ -71,7 +71,6 @@ type SFTResult struct {
 	Checkpoint string   `json:"checkpoint"`     // Hugging Face folder of the weights, or PEFT folder of the adapter
 	Base       string   `json:"base,omitempty"` // the model that the adapter is for
 	Report     string   `json:"report"`
-	NoReport   string   `json:"no_report,omitempty"` // why there is none
 }
 
 // String is the result as a few lines.
@@ -83,7 +82,7 @@ func (r *SFTResult) String() string {
 	if r.Base != "" {
 		text += fmt.Sprintf("\nbase    %s", spell.Quoted(r.Base))
 	}
-	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), reportOr(r.Report, r.NoReport))
+	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
 }
 
 func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err error) {
@@ -249,13 +248,12 @@ func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
 	if gone := abandon(s.folder, err); gone != nil {
 		return nil, gone
 	}
-	lost, failed := conclude(s.folder, s.log, ending(err, s.view, s.started, s.saved.Step))
-	if err = errors.Join(err, failed); err != nil {
+	if err = errors.Join(err, conclude(s.folder, s.log, ending(err, s.view, s.started, s.saved.Step))); err != nil {
 		return nil, err
 	}
 	result := &SFTResult{
 		Run: s.folder.Path, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
-		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile), NoReport: lost,
+		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile),
 		Base: baseOf(s.plan.model, s.cfg.Model.LoRA),
 	}
 	return result, s.folder.Finish(result)
