@@ -4,6 +4,7 @@ package capture
 
 import (
 	"context"
+	"time"
 
 	"molt/gateway/wire"
 )
@@ -24,9 +25,9 @@ type choice struct {
 	closed  bool
 }
 
-// Next returns the deltas that have come since, waiting for one at least; nothing when the reply is complete. That it is
-// called again says that what it returned before was written. A problem ends the reply.
-func (c *Call) Next(ctx context.Context) ([]wire.Delta, *wire.Problem) {
+// Next returns the deltas that have come since, waiting for one at least; nothing when the reply is complete, and one that is
+// Idle at a tick. That it is called again says that what it returned before was written. A problem ends the reply.
+func (c *Call) Next(ctx context.Context, tick <-chan time.Time) ([]wire.Delta, *wire.Problem) {
 	for _, k := range c.choices {
 		if !c.whole {
 			k.flight.ack(k.read)
@@ -51,6 +52,8 @@ func (c *Call) Next(ctx context.Context) ([]wire.Delta, *wire.Problem) {
 		}
 		select {
 		case <-c.signal:
+		case <-tick:
+			return []wire.Delta{{Kind: wire.Idle}}, nil
 		case <-ctx.Done():
 			return nil, &wire.Problem{Class: wire.Expired, Message: "the client is gone"}
 		}
@@ -95,7 +98,7 @@ func (c *Call) Whole(ctx context.Context) (*wire.Reply, *wire.Problem) {
 	c.whole = true
 	reply := &wire.Reply{Meta: c.Meta, Choices: make([]wire.Chosen, len(c.choices))}
 	for {
-		deltas, problem := c.Next(ctx)
+		deltas, problem := c.Next(ctx, nil)
 		if problem != nil {
 			return nil, problem
 		}

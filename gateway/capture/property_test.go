@@ -83,7 +83,7 @@ func (c *client) send(messages []chat.Message) (reply chat.Message, complete boo
 	var got wire.Chosen
 	leave := c.rng.IntN(40)
 	for i := 0; ; i++ {
-		deltas, p := call.Next(c.w.t.Context())
+		deltas, p := call.Next(c.w.t.Context(), nil)
 		if p != nil || i == leave {
 			call.Close(false)
 			return message(&wire.Reply{Choices: []wire.Chosen{got}}), false

@@ -23,7 +23,7 @@ func (w *world) part(messages []chat.Message, batches int) []wire.Delta {
 	}
 	var all []wire.Delta
 	for range batches {
-		deltas, p := call.Next(w.t.Context())
+		deltas, p := call.Next(w.t.Context(), nil)
 		if p != nil || len(deltas) == 0 {
 			break
 		}
@@ -182,7 +182,7 @@ func TestBrokenStreams(t *testing.T) {
 				t.Fatal(p)
 			}
 			for kept.Content != "I" {
-				deltas, p := call.Next(t.Context())
+				deltas, p := call.Next(t.Context(), nil)
 				if p != nil {
 					t.Fatal(p)
 				}
@@ -194,7 +194,7 @@ func TestBrokenStreams(t *testing.T) {
 					}
 				}
 			}
-			_, _ = call.Next(t.Context()) // what was before is written
+			_, _ = call.Next(t.Context(), nil) // what was before is written
 			call.Close(false)
 			if got := w.ask(append(question, chat.Message{Role: chat.Assistant, Reasoning: kept.Reasoning}), pens); got.Content != "two" {
 				t.Errorf("got %+v", got)

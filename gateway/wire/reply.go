@@ -15,6 +15,7 @@ const (
 	Content               // Text is more of what it says
 	Call                  // Call is one whole call: a client that runs tools never sees half of one
 	Nothing               // only Tokens
+	Idle                  // nothing has come for a while
 )
 
 // Delta is a piece of a reply.
@@ -80,7 +81,7 @@ func (c *Chosen) Add(d Delta) {
 	c.Tokens = append(c.Tokens, d.Tokens...)
 	n := len(c.Parts)
 	switch {
-	case d.Kind == Nothing:
+	case d.Kind == Nothing || d.Kind == Idle:
 	case d.Kind != Call && n > 0 && c.Parts[n-1].Kind == d.Kind:
 		c.Parts[n-1].Text += d.Text
 	default:

@@ -1,0 +1,120 @@
+// Sessions over HTTP: POST /sessions opens one, GET /sessions/ID/export returns what it captured, DELETE /sessions/ID ends it,
+// GET /sessions says what all of them have seen.
+
+package serve
+
+import (
+	"crypto/subtle"
+	"encoding/json/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"molt/chat"
+	"molt/gateway/capture"
+	"molt/gateway/openai"
+	"molt/gateway/wire"
+)
+
+// Opened is the answer to POST /sessions.
+type Opened struct {
+	ID        string `json:"id"`
+	Key       string `json:"api_key"`
+	Base      string `json:"base_url"`        // for Anthropic clients: they append /v1/messages
+	OpenAI    string `json:"openai_base_url"` // for OpenAI clients: they append /chat/completions or /responses
+	Model     string `json:"model"`
+	ExpiresAt string `json:"expires_at"`
+}
+
+func (s *Server) sessions(w http.ResponseWriter, r *http.Request, name string) {
+	if p := s.unauthorized(r); p != nil {
+		s.fail(w, r, chatWire, p)
+		return
+	}
+	id, rest, _ := strings.Cut(name, "/")
+	switch {
+	case name == "" && r.Method == http.MethodPost:
+		s.open(w, r)
+		return
+	case name == "" && r.Method == http.MethodGet:
+		counts := s.config.Gateway.Counts()
+		s.json(w, struct {
+			capture.Counts
+			Alarm string `json:"alarm,omitzero"`
+		}{counts, counts.Alarm()})
+		return
+	}
+	session, ok := s.config.Gateway.Session(id)
+	switch {
+	case !ok:
+		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Missing, Message: "no open session has this id"})
+	case rest == "export" && r.Method == http.MethodGet:
+		s.json(w, session.Export())
+	case rest == "" && r.Method == http.MethodDelete:
+		if err := session.Close(); err != nil {
+			s.fail(w, r, chatWire, &wire.Problem{Class: wire.Broken, Message: err.Error()})
+			return
+		}
+		reply(w, http.StatusOK, []byte(`{"closed":true}`))
+	default:
+		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Missing, Message: "no such endpoint"})
+	}
+}
+
+// unauthorized says why a request may not touch sessions. Without a token, pages in a browser may not either.
+func (s *Server) unauthorized(r *http.Request) *wire.Problem {
+	if s.config.Token == "" {
+		if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+			return &wire.Problem{Class: wire.Unauthorized, Message: "sessions are not open to web pages"}
+		}
+		return nil
+	}
+	if subtle.ConstantTimeCompare([]byte(bearer(r)), []byte(s.config.Token)) != 1 {
+		return &wire.Problem{Class: wire.Unauthorized, Message: "the token is missing or wrong"}
+	}
+	return nil
+}
+
+func (s *Server) open(w http.ResponseWriter, r *http.Request) {
+	body, p := s.body(w, r, http.NewResponseController(w))
+	var o capture.Options
+	if p == nil && len(body) > 0 {
+		if _, err := chat.ParseValue(body); err != nil {
+			p = wire.Badf("", "%v", err)
+		} else if err := json.Unmarshal(body, &o, json.RejectUnknownMembers(true)); err != nil {
+			p = wire.Badf("", "options of a session: %v", err)
+		}
+	}
+	if p != nil {
+		s.fail(w, r, chatWire, p)
+		return
+	}
+	session, err := s.config.Gateway.Open(o)
+	if err != nil {
+		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Broken, Message: err.Error()})
+		return
+	}
+	s.json(w, s.opened(r, session))
+}
+
+func (s *Server) opened(r *http.Request, session *capture.Session) Opened {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	base := scheme + "://" + r.Host + "/s/" + session.Key
+	return Opened{
+		ID: session.ID, Key: session.Key, Base: base, OpenAI: base + "/v1", Model: s.config.Gateway.Model(),
+		ExpiresAt: time.Unix(session.Expires, 0).UTC().Format(time.RFC3339),
+	}
+}
+
+func (s *Server) json(w http.ResponseWriter, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		_, body = openai.Error(&wire.Problem{Class: wire.Broken, Message: err.Error()})
+		reply(w, http.StatusInternalServerError, body)
+		return
+	}
+	reply(w, http.StatusOK, body)
+}
