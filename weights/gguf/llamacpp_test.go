@@ -207,5 +207,5 @@ func TestRealModel(t *testing.T) {
 	} else {
 		compareIDs(t, sum.Name, tok, o.Texts, o.IDs)
 	}
-	compareNext(t, dir, o.Prompts, o.answer, 1e-3)
+	compareNext(t, dir, o.Prompts, o.answer, 5e-3) // llama.cpp keeps keys and values in 16 bits
 }
