@@ -78,3 +78,4 @@ way dynamic --algo.dynamic_filtering_enable
 way two_epochs --train.max_epochs 2
 way muon --actor.optim muon --actor.muon.lr 3e-3
 way muon_fast --actor.optim muon
+way lora_fast --actor.lora.rank 16 --actor.adam.lr 1e-2
