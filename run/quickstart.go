@@ -74,7 +74,8 @@ turns of an episode                          %6.2f     %6.2f
 
 model   %s
 report  %s
-time    %.0f s: %.0f s imitating demonstrations, %.0f s reinforcement learning; peak memory %d MB
+time    %.0f s, of which %.0f s imitation and %.0f s reinforcement learning
+memory  %d MB at most
 `, freshCount, 100*r.Base, 100*r.Final, 100*r.BaseGreedy, 100*r.FinalGreedy, r.Turns[0], r.Turns[1], spell.Quoted(r.Checkpoint), spell.Quoted(r.Report), r.Seconds, r.SFTSeconds, r.RLSeconds, r.PeakRSSMB)
 	if r.Control {
 		text += "\nThis was the control: rewards were dealt out at random, so nothing could be learned from them.\n"

@@ -46,7 +46,7 @@ func (r *RLResult) String() string {
 		if r.First != nil {
 			before = fmt.Sprintf("%.1f %%", 100**r.First)
 		}
-		s += fmt.Sprintf("held-out score  %s before, %.1f %% at the best step %d, %.1f %% at the end\n", before, 100*r.Best, r.BestStep, 100*r.Last)
+		s += fmt.Sprintf("held-out score  %s before, %.1f %% at step %d (best), %.1f %% at the end\n", before, 100*r.Best, r.BestStep, 100*r.Last)
 	}
 	if r.Base != "" {
 		s += fmt.Sprintf("base            %s\n", spell.Quoted(r.Base))

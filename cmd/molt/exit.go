@@ -28,14 +28,39 @@ func (a *app) report(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	code := exitFailed
-	for i, p := range flatten(err) {
-		a.show(p)
-		if i == 0 {
-			code = exitFor(p)
-		}
+	all := flatten(err)
+	for i := 0; i < len(all); {
+		i += a.showAlike(all[i:])
 	}
-	return code
+	return exitFor(all[0])
+}
+
+// showAlike shows the first error, and only the places of those behind it that say the same. It returns how many these are.
+func (a *app) showAlike(all []error) int {
+	var first *problem.Problem
+	if !errors.As(all[0], &first) {
+		a.show(all[0])
+		return 1
+	}
+	var places []string
+	n := 1
+	for ; n < len(all); n++ {
+		var p *problem.Problem
+		if !errors.As(all[n], &p) || p.Code != first.Code || p.What != first.What || p.Why != first.Why || p.Fix != first.Fix || p.Line != "" {
+			break
+		}
+		places = append(places, p.Where)
+	}
+	a.show(all[0])
+	if len(places) > 0 {
+		const most = 5
+		text := strings.Join(places[:min(most, len(places))], ", ")
+		if more := len(places) - most; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintf(a.stderr, "  the same: %s\n", metrics.Clean(text))
+	}
+	return n
 }
 
 // flatten lists the errors of errors.Join one by one. Other errors that wrap several say more than their parts.

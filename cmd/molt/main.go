@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -31,7 +32,7 @@ type commands struct {
 	Bench      benchCmd      `cmd:"" help:"Measure the engine on this machine."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
-	Help       helpCmd       `cmd:"" help:"Explain a topic: settings, exit-codes, environment, formats."`
+	Help       helpCmd       `cmd:"" help:"Explain a command or a topic: settings, exit-codes, environment, formats."`
 }
 
 // app is what every command gets: where data and talk go, and the dotted settings of the command line.
@@ -91,12 +92,47 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("molt: build the command line: %w", err)
 	}
 	a.model = parser.Model
-	parsed, err := parser.Parse(plain)
+	parsed, err := parser.Parse(spelledOut(plain, parser.Model))
 	if err != nil {
-		return usage(err.Error())
+		return mistyped(err, plain)
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return parsed.Run(a)
+}
+
+// spelledOut gives the two commands that are also known by other words their names: -v, and help about a command.
+func spelledOut(args []string, model *kong.Application) []string {
+	if len(args) == 1 && (args[0] == "-v" || args[0] == "--version") {
+		return []string{"version"}
+	}
+	if len(args) < 2 || args[0] != "help" {
+		return args
+	}
+	for _, command := range model.Children {
+		if command.Name == args[1] {
+			return append(slices.Clone(args[1:]), "--help")
+		}
+	}
+	return args
+}
+
+// mistyped is an error of the parser. A flag without a section may be the end of a setting's name.
+func mistyped(err error, args []string) error {
+	flag, found := strings.CutPrefix(err.Error(), "unknown flag --")
+	flag, _, _ = strings.Cut(flag, ",")
+	if !found || len(args) == 0 {
+		return usage(err.Error())
+	}
+	var full []string
+	for _, name := range settingFlags(args[0]) {
+		if strings.HasSuffix(name, "."+strings.ReplaceAll(flag, "-", "_")) {
+			full = append(full, name)
+		}
+	}
+	if len(full) == 0 {
+		return usage(err.Error())
+	}
+	return &problem.Problem{Code: problem.Usage, What: "unknown flag --" + flag, Fix: "write the whole name: " + strings.Join(full, " or ")}
 }
 
 // pasteable writes a command line so that a shell reads the same words.

@@ -52,7 +52,7 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 	model := spell.Quoted(result.Checkpoint)
 	a.next(
 		next{"chat with it", "molt generate " + model + " --agent shop"},
-		next{"train on your own file", "molt sft --model.model_name_or_path " + model + " --data.dataset FILE.jsonl --ckpt.path runs/mine"},
+		next{"train on your own file", "molt sft --model.model_name_or_path " + model + " --data.dataset FILE.jsonl " + gentle + " --ckpt.path runs/mine"},
 		next{"look at a rollout", "molt show " + spell.Quoted(result.Run) + " --rollout best"},
 	)
 	if c.JSON {
@@ -60,3 +60,6 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 	}
 	return nil
 }
+
+// gentle are settings with which a small model learns from a file of some hundred conversations.
+const gentle = "--train.batch_size 8 --train.max_epochs 3 --model.adam.lr 3e-4"

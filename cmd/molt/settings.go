@@ -21,8 +21,8 @@ type assignment struct {
 	hasValue bool
 }
 
-// splitSettings separates the dotted flags from the rest. A dotted flag that is no switch takes the next argument when
-// it has no `=value`.
+// splitSettings separates the dotted flags from the rest. A dotted flag without `=value` takes the next argument; a switch only
+// true or false, and --no-NAME turns it off.
 func splitSettings(args []string) (plain []string, settings []assignment, err error) {
 	switches := boolSettings()
 	for i := 0; i < len(args); i++ {
@@ -36,7 +36,17 @@ func splitSettings(args []string) (plain []string, settings []assignment, err er
 			continue
 		}
 		s := assignment{name: strings.ReplaceAll(name, "-", "_"), value: value, hasValue: hasValue}
-		if !hasValue && !slices.Contains(switches, s.name) && i+1 < len(args) && !isFlag(args[i+1]) {
+		off, negated := strings.CutPrefix(s.name, "no_")
+		switch {
+		case hasValue:
+		case negated && slices.Contains(switches, off):
+			s = assignment{off, "false", true}
+		case slices.Contains(switches, s.name):
+			if i+1 < len(args) && (args[i+1] == "true" || args[i+1] == "false") {
+				i++
+				s.value, s.hasValue = args[i], true
+			}
+		case i+1 < len(args) && !isFlag(args[i+1]):
 			i++
 			s.value, s.hasValue = args[i], true
 			for takesPair(s.name) && i+1 < len(args) && isNumber(args[i+1]) { // the original's `--x.clip .2 .27`

@@ -170,7 +170,7 @@ func (f *Folder) begin(command string, settings []*recipe.Setting, inputs map[st
 	case err != nil:
 		return &problem.Problem{Code: problem.RunFolder, Where: filepath.Join(f.Path, RecordFile), What: "cannot read what this run is", Why: problem.Reason(err), Fix: "choose another folder", Err: err}
 	case have.Outcome != "":
-		return &problem.Problem{Code: problem.RunFolder, Where: f.Path, What: "the run here is finished (" + have.Outcome + ")", Fix: "choose another folder, or look at it with `molt show " + spell.Quoted(f.Path) + "`"}
+		return &problem.Problem{Code: problem.RunFolder, Where: f.Path, What: "the run here is finished (" + have.Outcome + ")", Fix: f.afterwards(command)}
 	case have.Epoch != want.Epoch:
 		return &problem.Problem{
 			Code: problem.RunFolder, Where: f.Path, What: fmt.Sprintf("the unfinished run here is of numeric epoch %d and this program of %d: they compute other bits", have.Epoch, want.Epoch),
@@ -187,6 +187,15 @@ func (f *Folder) begin(command string, settings []*recipe.Setting, inputs map[st
 		return err
 	}
 	return f.writeRecord()
+}
+
+// afterwards says what can be done with a finished run.
+func (f *Folder) afterwards(command string) string {
+	fix := "choose another folder, or look at it with `molt show " + spell.Quoted(f.Path) + "`"
+	if model := map[string]string{"rl": LastDir, "sft": FinalDir}[command]; model != "" {
+		fix += "; to train its weights further, begin another run with --model.model_name_or_path " + spell.Quoted(f.File(model))
+	}
+	return fix
 }
 
 // Attempt numbers the starts of this run, from 1.

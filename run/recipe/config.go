@@ -69,7 +69,7 @@ type AlgoConfig struct {
 	MinGraded int             `yaml:"min_graded" help:"fewest graded rollouts with which a group trains" unit:"rollouts" range:">=1"`
 	Filter    bool            `yaml:"dynamic_filtering_enable" help:"replace groups whose mean reward is not strictly inside the range (DAPO)"`
 	Range     []float64       `yaml:"dynamic_filtering_range" help:"low,high of the mean reward of a group, both exclusive" len:"2"`
-	Budget    int             `yaml:"dynamic_filtering_budget" help:"most filtered groups for one batch before the run ends" unit:"groups" range:">=1"`
+	Budget    int             `yaml:"dynamic_filtering_budget" help:"most groups left out of one batch, filtered or failed, before the run ends" unit:"groups" range:">=1"`
 }
 
 // AdvantageConfig picks the estimator and the correction for generators that lag or differ.
