@@ -1,6 +1,5 @@
 // Byte-pair encoding of one piece: start from characters, then always merge the adjacent pair of lowest rank, leftmost
-// first. Short pieces are searched for it; long ones keep a heap of candidates over a linked list, which makes them
-// O(n log n), also for a piece of ten million characters.
+// first. Short pieces are searched for it; for long ones see mergelong.go.
 
 package tokenizer
 
@@ -23,28 +22,17 @@ type bpe struct {
 	joining      map[rune]bool
 }
 
-// symbol is a node of the list of what the piece has become so far.
-type symbol struct{ id, prev, next int32 } // id -1: merged away; prev, next -1: none
-
-// candidate is a pair that may be merged. It is stale once either side has changed.
-type candidate struct{ rank, at, left, right, id int32 }
-
-func (c candidate) before(d candidate) bool {
-	return c.rank < d.rank || c.rank == d.rank && c.at < d.at
-}
-
 // workspace is reused from piece to piece.
 type workspace struct {
-	ids     []int32
-	pairs   []merge // [i] of ids i and i+1; rank noRank for none
-	symbols []symbol
-	heap    []candidate
-	seen    map[string]span // pieces encoded before → their ids in the output
+	ids   []int32
+	pairs []merge // [i] of ids i and i+1; rank noRank for none
+	long  long
+	seen  map[string]span // pieces encoded before → their ids in the output
 }
 
 const (
 	noRank    = 1<<31 - 1
-	maxShort  = 48 // characters of a piece that is searched without a heap
+	maxShort  = 48 // characters of a piece that is searched plainly
 	maxCached = 64 // bytes of a piece that is remembered
 )
 
@@ -103,11 +91,7 @@ func (m *bpe) fresh(dst []int32, text string, guarded bool, w *workspace) []int3
 		m.mergeShort(guarded, w)
 		return append(dst, w.ids...)
 	}
-	m.mergeLong(guarded, w)
-	for at := int32(0); at >= 0; at = w.symbols[at].next {
-		dst = append(dst, w.symbols[at].id)
-	}
-	return dst
+	return m.mergeLong(dst, guarded, w)
 }
 
 // spell fills w.ids with the characters of text. An unknown one is written when it is known not to fuse with more.
@@ -211,45 +195,5 @@ func (m *bpe) mergeShort(guarded bool, w *workspace) {
 		if at < len(w.pairs) {
 			w.pairs[at] = m.pair(w.ids[at], w.ids[at+1], guarded)
 		}
-	}
-}
-
-// mergeLong merges w.ids into the list w.symbols.
-func (m *bpe) mergeLong(guarded bool, w *workspace) {
-	w.symbols, w.heap = w.symbols[:0], w.heap[:0]
-	for i, id := range w.ids {
-		w.symbols = append(w.symbols, symbol{id, int32(i) - 1, int32(i) + 1})
-	}
-	w.symbols[len(w.symbols)-1].next = -1
-	for at := range w.symbols {
-		m.propose(int32(at), guarded, w)
-	}
-	for len(w.heap) > 0 {
-		c := w.heap[0]
-		w.heap = siftDown(w.heap)
-		left := &w.symbols[c.at]
-		if left.id != c.left || left.next < 0 || w.symbols[left.next].id != c.right {
-			continue
-		}
-		right := &w.symbols[left.next]
-		right.id = -1
-		left.id, left.next = c.id, right.next
-		if left.next >= 0 {
-			w.symbols[left.next].prev = c.at
-		}
-		m.propose(left.prev, guarded, w)
-		m.propose(c.at, guarded, w)
-	}
-}
-
-// propose puts the pair that starts at at into the heap if it can be merged.
-func (m *bpe) propose(at int32, guarded bool, w *workspace) {
-	if at < 0 || w.symbols[at].next < 0 {
-		return
-	}
-	left, right := w.symbols[at].id, w.symbols[w.symbols[at].next].id
-	if to := m.pair(left, right, guarded); to.rank != noRank {
-		w.heap = append(w.heap, candidate{to.rank, at, left, right, to.id})
-		siftUp(w.heap)
 	}
 }

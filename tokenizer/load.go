@@ -9,6 +9,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -99,18 +100,34 @@ const (
 	maxComponents = 64 // in one Sequence
 )
 
-// component returns the type of the component at path.
+// component returns the type of the component at path. It reads no further than that.
 func component(path string, v jsontext.Value) (string, error) {
 	if strings.Count(path, ".") > maxNesting {
 		return "", fmt.Errorf("%.40s…: components nested more than %d deep", path, maxNesting)
 	}
-	var c struct {
-		Type string `json:"type"`
+	if v.Kind() != '{' {
+		return "", fmt.Errorf("%s: must be an object with a type", path)
 	}
-	if err := json.Unmarshal(v, &c); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+	dec := jsontext.NewDecoder(strings.NewReader(string(v)))
+	dec.ReadToken()
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		if name.String() != "type" {
+			if err := dec.SkipValue(); err != nil {
+				return "", fmt.Errorf("%s: %w", path, err)
+			}
+			continue
+		}
+		var kind string
+		if err := json.UnmarshalDecode(dec, &kind); err != nil {
+			return "", fmt.Errorf("%s.type: %w", path, err)
+		}
+		return kind, nil
 	}
-	return c.Type, nil
+	return "", nil
 }
 
 // fields decodes the component at path into out, whose struct names every field it may have.
@@ -252,7 +269,7 @@ func (t *Tokenizer) plant(i int, a AddedToken) error {
 	return nil
 }
 
-// checkSpelling makes sure that no text can be lost and that no ordinary character is a control token.
+// checkSpelling makes sure that no ordinary text can be lost and that no ordinary character is a control token.
 func (t *Tokenizer) checkSpelling() error {
 	m := t.model
 	for id, control := range m.control {
@@ -268,12 +285,35 @@ func (t *Tokenizer) checkSpelling() error {
 	case !t.byteLevel:
 		return fmt.Errorf("model: with neither byte_fallback nor unk_token, characters outside the vocabulary would vanish")
 	}
-	for b, r := range runeOfByte {
-		if m.small[r] < 0 {
-			return fmt.Errorf("model.vocab: byte 0x%02X (%q) has no token and there is no unk_token, so it would vanish", b, r)
+	for b := range t.lost() {
+		if slices.Contains(writable, b) {
+			return fmt.Errorf("model.vocab: byte 0x%02X (%q) has no token and there is no unk_token, so ordinary text would vanish", b, runeOfByte[b])
 		}
 	}
 	return nil
+}
+
+// writable are the bytes of UTF-8 that ordinary text cannot do without: printing ASCII, tab, line ends, and what continues
+// or begins characters below U+10000.
+var writable = func() (bytes []byte) {
+	for b := range 256 {
+		if b == '\t' || b == '\n' || b == '\r' || b >= ' ' && b < 0x7f || b >= 0x80 && b < 0xc0 || b >= 0xc3 && b < 0xf0 {
+			bytes = append(bytes, byte(b))
+		}
+	}
+	return bytes
+}()
+
+// lost are the bytes that no piece spells.
+func (t *Tokenizer) lost() iter.Seq[byte] {
+	return func(yield func(byte) bool) {
+		for b, r := range runeOfByte {
+			_, spelled := t.model.ids[string(r)]
+			if t.byteLevel && t.model.unknown < 0 && !t.model.raw && !spelled && !yield(byte(b)) {
+				return
+			}
+		}
+	}
 }
 
 // checkGuard makes sure that a Guard sees every spelling of a control token.

@@ -5,6 +5,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -96,3 +97,7 @@ func (t *Tokenizer) IsControl(id int32) bool {
 	i, ok := t.addedAt[id]
 	return ok && t.added[i].control()
 }
+
+// LostBytes are the bytes of UTF-8 that the vocabulary cannot spell: in the reference as here they vanish from texts. None
+// is part of ordinary text: New refuses a vocabulary that would lose that.
+func (t *Tokenizer) LostBytes() []byte { return slices.Collect(t.lost()) }
