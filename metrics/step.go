@@ -21,6 +21,8 @@ type StepDone struct {
 	Step    int64 `json:"step"`    // 1, 2, 3, …
 	Version int64 `json:"version"` // of the weights that this step made
 
+	Fingerprint string `json:"fingerprint,omitempty"` // of these weights, adapter included, as the engine that serves them reports it
+
 	Groups       int            `json:"groups"`             // taken by the step
 	Filtered     map[string]int `json:"filtered,omitempty"` // of these, groups that did not train, by reason
 	Outcomes     map[string]int `json:"outcomes,omitempty"` // rollouts, by outcome

@@ -31,7 +31,7 @@ func embedded(p *rlPlan) (*engines, error) {
 	if err != nil {
 		return nil, notStarted(p.model.Path, err)
 	}
-	e.generator = g
+	e.generator = proving(g, p.model.Weights)
 	own := &companion{path: p.model.Path, shape: p.learned(), weights: p.model.Weights, engine: p.engine}
 	for _, m := range []struct {
 		*companion

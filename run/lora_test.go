@@ -173,6 +173,53 @@ func TestAnAdapterThatIsNotServedStopsTheRun(t *testing.T) {
 	wantProblem(t, err, problem.Alarm, "they do not serve the same policy")
 }
 
+// deaf goes on with the weights that it has, under the version that was published.
+type deaf struct {
+	generator
+	weights engine.Weights
+}
+
+func (g deaf) Publish(ctx context.Context, w engine.Weights) error {
+	g.weights.Version, g.weights.Parent = w.Version, w.Parent
+	return g.generator.Publish(ctx, g.weights)
+}
+
+// TestRepliesAreProved: weights that never arrived are noticed by what the engine says of its replies, with or without an adapter.
+func TestRepliesAreProved(t *testing.T) {
+	for name, change := range map[string]func(*recipe.Config){"weights": func(*recipe.Config) {}, "adapter": withLoRA} {
+		c := microRL(t)
+		change(c)
+		c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = nil, 0, false
+		start := func(p *rlPlan) (*engines, error) {
+			e, err := embedded(p)
+			e.generator = proving(deaf{e.generator.(*proved).generator, p.model.Weights}, p.model.Weights)
+			return e, err
+		}
+		_, err := rlWith(t.Context(), start, c, recipe.Settings(c), View{Command: "again"})
+		wantProblem(t, err, problem.Alarm, "sampled a token; published was ")
+		if t.Failed() {
+			t.Log(name)
+		}
+	}
+}
+
+// TestFingerprintsOfARun: every step says which weights it made, no two the same, and the last are those of the exported model.
+func TestFingerprintsOfARun(t *testing.T) {
+	c := microRL(t)
+	runRL(t, c)
+	seen, last := map[string]bool{}, ""
+	for _, s := range stepsOf(t, c) {
+		seen[s.Fingerprint], last = true, s.Fingerprint
+	}
+	m, err := models.Open(filepath.Join(c.Ckpt.Path, folder.LastDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != c.Train.Steps || last != m.Weights.Fingerprint {
+		t.Errorf("%d fingerprints of %d steps, the last %q; the exported model has %q", len(seen), c.Train.Steps, last, m.Weights.Fingerprint)
+	}
+}
+
 // TestLoRARefused names what has no effect, or no meaning, beside an adapter or a shared critic.
 func TestLoRARefused(t *testing.T) {
 	for where, change := range map[string]func(*recipe.Config){

@@ -169,9 +169,6 @@ func (r *rlRun) begin(ctx context.Context) error {
 	if r.saved.Resumed {
 		return nil
 	}
-	if err := r.serveFirst(ctx); err != nil {
-		return err
-	}
 	if r.cfg.Eval.AtStart {
 		if err := r.evaluate(ctx); err != nil {
 			return err

@@ -80,6 +80,9 @@ func (p *rlPlan) started(f *folder.Folder, view View, saved progress) metrics.Ru
 func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, dropped map[string]int) {
 	e := stepEvent(step, batch, trained, r.clock)
 	e.Dropped = dropped
+	if version, fingerprint := r.engines.generator.Serving(); version == trained.Version {
+		e.Fingerprint = fingerprint
+	}
 	e.GeneratedPerSec = r.sampling.rate()
 	r.saved.Totals.Generated += e.Generated
 	r.saved.Totals.Trained += int64(trained.Tokens)

@@ -37,6 +37,9 @@ func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 	}
 	r.opened(r.engines.close)
 	state, err := r.restore(ctx)
+	if err == nil && !r.saved.Resumed {
+		err = r.serveFirst(context.WithoutCancel(ctx))
+	}
 	if err != nil {
 		return err
 	}
