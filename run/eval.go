@@ -59,7 +59,7 @@ func (r *EvalResult) String() string {
 
 // Eval measures cfg's model on cfg's held-out prompts. It writes nothing.
 func Eval(ctx context.Context, cfg *recipe.Config, view View) (*EvalResult, error) {
-	p, err := preflightEval(cfg)
+	p, err := preflightEval(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ type evalPlan struct {
 	tasks  []agent.Task
 }
 
-func preflightEval(cfg *recipe.Config) (*evalPlan, error) {
+func preflightEval(ctx context.Context, cfg *recipe.Config) (*evalPlan, error) {
 	if len(cfg.Eval.Dataset) == 0 {
 		return nil, &problem.Problem{Code: problem.Combined, Where: "eval.dataset", What: "nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"}
 	}
@@ -117,7 +117,7 @@ func preflightEval(cfg *recipe.Config) (*evalPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := possible(m, cfg, create, sets); err != nil {
+	if err := possible(ctx, m, cfg, create, sets); err != nil {
 		return nil, err
 	}
 	tasks, err := tasks.HeldOut(sets, cfg.Train.Seed)

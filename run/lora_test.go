@@ -236,13 +236,13 @@ func TestLoRARefused(t *testing.T) {
 	} {
 		c := microRL(t)
 		change(c)
-		if _, err := preflight(c); problemAt(err, where) == nil {
+		if _, err := preflight(t.Context(), c); problemAt(err, where) == nil {
 			t.Errorf("%s: got %v", where, err)
 		}
 	}
 	c := microRL(t)
 	c.Model.Adapter = c.Model.Path
-	_, err := preflight(c)
+	_, err := preflight(t.Context(), c)
 	wantProblem(t, err, problem.Model, "this is not a PEFT folder")
 	trained := microRL(t)
 	withLoRA(trained)
@@ -250,30 +250,30 @@ func TestLoRARefused(t *testing.T) {
 	adapter := runRL(t, trained).Checkpoint
 	other := microRL(t)
 	other.Model.Path, other.Model.Adapter = teacher(t), adapter
-	_, err = preflight(other)
+	_, err = preflight(t.Context(), other)
 	wantProblem(t, err, problem.Model, "the adapter belongs to another model")
 	rank := microRL(t)
 	withLoRA(rank)
 	rank.Model.Path, rank.Model.Adapter, rank.Actor.LoRA.Rank = trained.Model.Path, adapter, 7
-	_, err = preflight(rank)
+	_, err = preflight(t.Context(), rank)
 	wantProblem(t, err, problem.Combined, "actor.lora.rank")
 	nothing := microRL(t)
 	nothing.Model.Path = adapter
-	_, err = preflight(nothing)
+	_, err = preflight(t.Context(), nothing)
 	wantProblem(t, err, problem.Model, "molt model merge BASE")
 }
 
 // TestPlanOfLoRA: --dry-run counts what is trained and stored.
 func TestPlanOfLoRA(t *testing.T) {
 	c := microRL(t)
-	whole, err := PlanRL(c)
+	whole, err := PlanRL(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	withLoRA(c)
 	c.Actor.LoRA.Targets = []string{"q_proj"}
 	c.Actor.LoRA.Export = "adapter"
-	plan, err := PlanRL(c)
+	plan, err := PlanRL(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

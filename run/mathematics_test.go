@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		cfg := microRL(t)
 		c.change(cfg)
-		_, err := preflight(cfg)
+		_, err := preflight(t.Context(), cfg)
 		if p := problemAt(err, c.where); p == nil || !strings.Contains(p.Error(), c.what) {
 			t.Errorf("%s: got %v; want %s refused: %s", name, err, c.where, c.what)
 		}

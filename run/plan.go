@@ -3,6 +3,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -89,8 +90,8 @@ func (p *Plan) add(part string, bytes int64) {
 }
 
 // PlanRL says what `molt rl` would do.
-func PlanRL(cfg *recipe.Config) (*Plan, error) {
-	r, err := preflight(cfg)
+func PlanRL(ctx context.Context, cfg *recipe.Config) (*Plan, error) {
+	r, err := preflight(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +134,8 @@ func (p *Plan) generator(m local.Memory) {
 }
 
 // PlanEval says what `molt eval` would do.
-func PlanEval(cfg *recipe.Config) (*Plan, error) {
-	e, err := preflightEval(cfg)
+func PlanEval(ctx context.Context, cfg *recipe.Config) (*Plan, error) {
+	e, err := preflightEval(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +155,8 @@ func PlanEval(cfg *recipe.Config) (*Plan, error) {
 }
 
 // PlanSFT says what `molt sft` would do.
-func PlanSFT(cfg *recipe.SFTConfig) (*Plan, error) {
-	s, err := preflightSFT(cfg, View{}.talk())
+func PlanSFT(ctx context.Context, cfg *recipe.SFTConfig) (*Plan, error) {
+	s, err := preflightSFT(ctx, cfg, View{}.talk())
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 const maxProblems = 20
 
 // possible renders every prompt, and refuses one that leaves no room for a reply or that the agent cannot begin with.
-func possible(m *models.Model, c *recipe.Config, create func() agent.Env, sets []*tasks.Set) error {
+func possible(ctx context.Context, m *models.Model, c *recipe.Config, create func() agent.Env, sets []*tasks.Set) error {
 	var problems []error
 	for _, set := range sets {
 		tasks, err := set.Tasks(c.Train.Seed)
@@ -31,9 +31,12 @@ func possible(m *models.Model, c *recipe.Config, create func() agent.Env, sets [
 			return err
 		}
 		for _, t := range tasks {
+			if ctx.Err() != nil {
+				return beforeAnything(ctx)
+			}
 			err := promptFits(m, c, t)
 			if err == nil {
-				err = agentBegins(create, t)
+				err = agentBegins(ctx, create, t)
 			}
 			if err == nil {
 				continue
@@ -49,6 +52,11 @@ func possible(m *models.Model, c *recipe.Config, create func() agent.Env, sets [
 	return errors.Join(problems...)
 }
 
+// beforeAnything is the error of a run that was interrupted while it looked at its input.
+func beforeAnything(ctx context.Context) error {
+	return &problem.Problem{Code: problem.Interrupted, What: "stopped before anything was written", Fix: "the same command begins again", Err: context.Cause(ctx)}
+}
+
 // promptFits renders a task's prompt. An environment may show something else; then its session says so in time.
 func promptFits(m *models.Model, c *recipe.Config, t agent.Task) error {
 	o, err := m.Renderer.Prompt(chat.Conversation{Messages: t.Messages, Tools: t.Tools})
@@ -62,14 +70,14 @@ func promptFits(m *models.Model, c *recipe.Config, t agent.Task) error {
 }
 
 // agentBegins asks an environment that can tell whether it can play a task.
-func agentBegins(create func() agent.Env, t agent.Task) error {
+func agentBegins(ctx context.Context, create func() agent.Env, t agent.Task) error {
 	env := create()
 	if env == nil {
 		return nil // every rollout will say so
 	}
 	var err error
 	if c, ok := env.(agent.Checker); ok {
-		err = c.Check(context.Background(), t)
+		err = c.Check(ctx, t)
 	}
 	if err := errors.Join(err, env.Close()); err != nil {
 		return &problem.Problem{Code: problem.Data, What: err.Error(), Fix: "mend the row, or name the key of its label with --data.label_key", Err: err}

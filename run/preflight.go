@@ -3,6 +3,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -38,7 +39,7 @@ type rlPlan struct {
 }
 
 // preflight opens and checks everything that a run reads, and writes nothing.
-func preflight(cfg *recipe.Config) (*rlPlan, error) {
+func preflight(ctx context.Context, cfg *recipe.Config) (*rlPlan, error) {
 	p := &rlPlan{cfg: cfg, inputs: map[string]string{}}
 	if err := p.settings(); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func preflight(cfg *recipe.Config) (*rlPlan, error) {
 	if p.shape, err = models.Bounded(p.model.Shape, cfg.Rollout.MaxLen); err != nil {
 		return nil, err
 	}
-	if err := p.data(); err != nil {
+	if err := p.data(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.horizon(); err != nil {
@@ -135,7 +136,7 @@ func (p *rlPlan) filter(g *traj.Group) string {
 	return string(algo.Filter(reward, p.algo))
 }
 
-func (p *rlPlan) data() error {
+func (p *rlPlan) data(ctx context.Context) error {
 	c := p.cfg
 	keys := prompts.Keys{Input: c.Data.InputKey, Label: c.Data.LabelKey, Tools: c.Data.ToolsKey, ID: c.Data.IDKey}
 	sets, err := tasks.Read(c.Data.Prompts, c.Data.Probs, keys, c.Data.MaxSamples)
@@ -159,7 +160,7 @@ func (p *rlPlan) data() error {
 	if p.create, err = environment(&c.Agent); err != nil {
 		return err
 	}
-	if err := possible(p.model, c, p.create, append(sets, evalSets...)); err != nil {
+	if err := possible(ctx, p.model, c, p.create, append(sets, evalSets...)); err != nil {
 		return err
 	}
 	if p.heldOut, err = tasks.HeldOut(evalSets, c.Train.Seed); err != nil {

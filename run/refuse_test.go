@@ -201,7 +201,7 @@ func TestRefusedByRL(t *testing.T) {
 			_, err := RL(t.Context(), c, recipe.Settings(c), View{})
 			errs := []error{err}
 			if want.code != problem.Setting || c.Ckpt.Path != "" {
-				_, err = PlanRL(c)
+				_, err = PlanRL(t.Context(), c)
 				errs = append(errs, err)
 			}
 			checkRefused(t, c.Ckpt.Path, errs, want)
@@ -264,7 +264,7 @@ func TestRefusedBySFT(t *testing.T) {
 			c := microSFT(t)
 			want := spoil(t, c)
 			_, err := SFT(t.Context(), c, recipe.Settings(c), View{})
-			_, planned := PlanSFT(c)
+			_, planned := PlanSFT(t.Context(), c)
 			checkRefused(t, c.Ckpt.Path, []error{err, planned}, want)
 		})
 	}

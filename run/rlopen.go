@@ -21,7 +21,7 @@ import (
 )
 
 func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
-	plan, err := preflight(r.cfg)
+	plan, err := preflight(ctx, r.cfg)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (r *SFTResult) String() string {
 }
 
 func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err error) {
-	if s.plan, err = preflightSFT(s.cfg, s.view.talk()); err != nil {
+	if s.plan, err = preflightSFT(ctx, s.cfg, s.view.talk()); err != nil {
 		return err
 	}
 	if s.folder, err = folder.Open(s.cfg.Ckpt.Path, "sft", settings, s.plan.inputs); err != nil {

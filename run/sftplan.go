@@ -4,6 +4,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ type sftPlan struct {
 func exampleKey(p prompts.Prompt) string { return p.Source + "\x00" + p.ID }
 
 // preflightSFT opens and checks everything that a run reads, and writes nothing.
-func preflightSFT(cfg *recipe.SFTConfig, talk io.Writer) (*sftPlan, error) {
+func preflightSFT(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*sftPlan, error) {
 	p := &sftPlan{cfg: cfg, inputs: map[string]string{}, examples: map[string]train.Example{}}
 	if err := p.settings(); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func preflightSFT(cfg *recipe.SFTConfig, talk io.Writer) (*sftPlan, error) {
 	}
 	p.shape = p.model.Shape
 	p.shape.MaxPositions = cfg.Data.MaxLen
-	if err := p.data(); err != nil {
+	if err := p.data(ctx); err != nil {
 		return nil, err
 	}
 	p.engine = models.Engine(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
@@ -113,7 +114,7 @@ func (p *sftPlan) settings() error {
 func (p *sftPlan) schedule() local.Schedule { return scheduleOf(p.cfg.Model.OptimConfig, p.steps) }
 
 // data reads the files, lays every conversation out, and counts the steps.
-func (p *sftPlan) data() error {
+func (p *sftPlan) data(ctx context.Context) error {
 	c := p.cfg
 	keys := prompts.Keys{Messages: c.Data.InputKey, Tools: c.Data.ToolsKey}
 	if c.Data.OutputKey != "" {
@@ -126,7 +127,7 @@ func (p *sftPlan) data() error {
 	rows := 0
 	for _, set := range sets {
 		rows += set.Len()
-		if err := p.layoutSet(set, func(key string, e train.Example) { p.examples[key] = e }); err != nil {
+		if err := p.layoutSet(ctx, set, func(key string, e train.Example) { p.examples[key] = e }); err != nil {
 			return err
 		}
 	}
@@ -140,16 +141,16 @@ func (p *sftPlan) data() error {
 	if p.stream, err = prompts.NewStream(prompts.Config{Seed: c.Train.Seed, Shuffle: true, Exhausted: prompts.EndAll}, tasks.Plain(sets)...); err != nil {
 		return &problem.Problem{Code: problem.Data, What: err.Error(), Fix: "mend the data settings", Err: err}
 	}
-	return p.heldOutData(keys)
+	return p.heldOutData(ctx, keys)
 }
 
-func (p *sftPlan) heldOutData(keys prompts.Keys) error {
+func (p *sftPlan) heldOutData(ctx context.Context, keys prompts.Keys) error {
 	sets, err := tasks.Read(p.cfg.Eval.Dataset, nil, keys, 0)
 	if err != nil {
 		return err
 	}
 	for _, set := range sets {
-		if err := p.layoutSet(set, func(_ string, e train.Example) { p.heldOut = append(p.heldOut, e) }); err != nil {
+		if err := p.layoutSet(ctx, set, func(_ string, e train.Example) { p.heldOut = append(p.heldOut, e) }); err != nil {
 			return err
 		}
 	}
@@ -158,19 +159,22 @@ func (p *sftPlan) heldOutData(keys prompts.Keys) error {
 }
 
 // layoutSet lays out the rows of a set on all cores, and gives them in the order of the file.
-func (p *sftPlan) layoutSet(set *tasks.Set, give func(key string, e train.Example)) error {
+func (p *sftPlan) layoutSet(ctx context.Context, set *tasks.Set, give func(key string, e train.Example)) error {
 	rows := set.All(p.cfg.Train.Seed)
 	layouts, errs := make([]chat.Layout, len(rows)), make([]error, len(rows))
 	var workers sync.WaitGroup
 	share := (len(rows) + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
 	for start := 0; start < len(rows); start += share {
 		workers.Go(func() {
-			for i := start; i < min(start+share, len(rows)); i++ {
+			for i := start; i < min(start+share, len(rows)) && ctx.Err() == nil; i++ {
 				layouts[i], errs[i] = p.layout(set.File, rows[i])
 			}
 		})
 	}
 	workers.Wait()
+	if ctx.Err() != nil {
+		return beforeAnything(ctx)
+	}
 	if err := firstErrors(errs, maxProblems); err != nil {
 		return err
 	}

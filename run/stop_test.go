@@ -139,10 +139,16 @@ func TestInterruptedBeforeTheFirstStep(t *testing.T) {
 	cancel()
 	c := microRL(t)
 	_, err := RL(ctx, c, recipe.Settings(c), View{Command: "molt again"})
-	wantProblem(t, err, problem.Interrupted, "stopped after step 0")
+	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
+	if _, err := os.Stat(c.Ckpt.Path); err == nil {
+		t.Error("its folder is there")
+	}
+	sft := microSFT(t)
+	_, err = SFT(ctx, sft, recipe.Settings(sft), View{Command: "molt again"})
+	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 	runRL(t, c)
 	_, err = Eval(ctx, c, View{})
-	wantProblem(t, err, problem.Interrupted, "run it again")
+	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 }
 
 // TestNoGoroutineIsLeftBehind, whichever way a run ends.

@@ -201,14 +201,14 @@ func TestOtherVocabularies(t *testing.T) {
 		}
 		c := microRL(t)
 		distil(c, m.Out)
-		_, err := preflight(c)
+		_, err := preflight(t.Context(), c)
 		if p := problemAt(err, "ref.model_name_or_path"); p == nil || p.Code != problem.Tokenizer || !strings.Contains(p.Error(), m.Out) {
 			t.Errorf("got %v; want the teacher refused", err)
 		}
 		c = microRL(t)
 		withCritic(c)
 		c.Critic.Path = m.Out
-		if _, err := preflight(c); problemAt(err, "critic.model_name_or_path") == nil {
+		if _, err := preflight(t.Context(), c); problemAt(err, "critic.model_name_or_path") == nil {
 			t.Errorf("got %v; want the critic refused", err)
 		}
 	}
@@ -219,7 +219,7 @@ func TestPlanCountsCompanions(t *testing.T) {
 	c := microRL(t)
 	withCritic(c)
 	c.Algo.KL.Coef, c.Algo.KL.UseLoss = 0.1, true
-	plan, err := PlanRL(c)
+	plan, err := PlanRL(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type settled struct {
 // work is what a configuration C leads to.
 type work[C any, R fmt.Stringer] struct {
 	check func([]*recipe.Setting) error // of the command line, before anything is opened; nil for none
-	plan  func(*C) (*run.Plan, error)
+	plan  func(context.Context, *C) (*run.Plan, error)
 	run   func(context.Context, *C, []*recipe.Setting, run.View) (R, error)
 	next  func(R) []next // what to type then; nil for nothing
 }
@@ -37,7 +37,7 @@ func settle[C any, R fmt.Stringer](ctx context.Context, a *app, s *settled, cfg 
 		return err
 	}
 	if s.DryRun {
-		plan, err := w.plan(&cfg)
+		plan, err := w.plan(ctx, &cfg)
 		if err != nil {
 			return err
 		}
