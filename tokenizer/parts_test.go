@@ -35,6 +35,7 @@ func TestHarmlessPartsChangeNothing(t *testing.T) {
 	for name, source := range sources(t) {
 		all[name] = load(t, source)
 	}
+	delete(all, "flags") // it has a control token éé
 	texts := rapid.SliceOfN(rapid.SampledFrom(harmless), 0, 8)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		tok := all[name]
