@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 )
 
@@ -15,6 +17,7 @@ import (
 type unreachableError struct {
 	endpoint string
 	cause    error
+	final    bool // asking again would not help
 }
 
 func (e *unreachableError) Error() string {
@@ -46,7 +49,8 @@ func (r *remote) unreachable(ctx context.Context, err error) error {
 	if errors.As(err, &u) {
 		err = u.Err // the address may hold a signature
 	}
-	return &unreachableError{r.Endpoint, err}
+	var dns *net.DNSError
+	return &unreachableError{r.Endpoint, err, errors.As(err, &dns) && !dns.IsTimeout || errors.Is(err, syscall.ECONNREFUSED)}
 }
 
 // explain turns an answer without a file into a sentence. The hub explains itself in X-Error-Code.

@@ -197,7 +197,7 @@ func (d *drain) take(body io.Reader, watch *time.Timer, endpoint string) error {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
-			return &unreachableError{endpoint, err}
+			return &unreachableError{endpoint, err, false}
 		}
 	}
 }

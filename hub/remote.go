@@ -130,7 +130,7 @@ func (r *remote) json(ctx context.Context, address string, out any) (http.Header
 		defer resp.Body.Close()
 		data, err := io.ReadAll(io.LimitReader(resp.Body, maxListing+1))
 		if err != nil {
-			return &unreachableError{r.Endpoint, err}
+			return &unreachableError{r.Endpoint, err, false}
 		}
 		if len(data) > maxListing {
 			return fmt.Errorf("the hub's answer has more than %d bytes", maxListing)
@@ -199,7 +199,7 @@ func (r *remote) repeat(ctx context.Context, call func() error) error {
 		err := call()
 		var busy *busyError
 		var unreachable *unreachableError
-		passes := errors.As(err, &busy) || errors.As(err, &unreachable)
+		passes := errors.As(err, &busy) || errors.As(err, &unreachable) && !unreachable.final
 		if err == nil || !passes || attempt == attempts {
 			return err
 		}

@@ -23,7 +23,7 @@ type Model struct {
 
 // Resolve finds the model called name. A folder of that name comes first.
 func (c Config) Resolve(ctx context.Context, name string) (Model, error) {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
+	if isFolder(name) {
 		return Model{Dir: name}, nil
 	}
 	if looksLikePath(name) {
@@ -38,6 +38,20 @@ func (c Config) Resolve(ctx context.Context, name string) (Model, error) {
 		return Model{}, fmt.Errorf("hub: %s: %w", n, err)
 	}
 	return m, nil
+}
+
+// IsName reports whether name is meant for the hub: it has the form org/name, and neither it nor org is a folder here.
+func IsName(name string) bool {
+	if _, err := ParseName(name); err != nil || looksLikePath(name) {
+		return false
+	}
+	org, _, slash := strings.Cut(name, "/")
+	return slash && !isFolder(name) && !isFolder(org)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func looksLikePath(name string) bool {

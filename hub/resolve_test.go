@@ -338,6 +338,12 @@ func TestPlainFolder(t *testing.T) {
 	if err := os.MkdirAll("org/name", 0o777); err != nil {
 		t.Fatal(err)
 	}
+	for name, want := range map[string]bool{"other/name": true, "other/name@v1": true, "org/name": false, "org/missing": false, "name": false, "./a/b": false,
+		"/a/b": false, "a/b/c": false, "a/b/": false, "a/b c": false} {
+		if IsName(name) != want {
+			t.Errorf("%s is taken for a name: %v", name, !want)
+		}
+	}
 	if m, err := (Config{}).Resolve(t.Context(), "org/name"); err != nil || m.Dir != "org/name" {
 		t.Errorf("a folder comes first: got %+v, %v", m, err)
 	}

@@ -97,6 +97,9 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 		return mistyped(err, plain)
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := a.locateArguments(ctx, parsed); err != nil {
+		return err
+	}
 	return parsed.Run(a)
 }
 

@@ -33,6 +33,9 @@ func settle[C any, R fmt.Stringer](ctx context.Context, a *app, s *settled, cfg 
 	if w.check != nil {
 		err = errors.Join(err, w.check(settings))
 	}
+	if err == nil {
+		err = a.locateSettings(ctx, settings)
+	}
 	if err != nil {
 		return err
 	}
