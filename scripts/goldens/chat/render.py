@@ -1,46 +1,30 @@
-"""Render conversations with chat templates exactly as transformers' apply_chat_template does, without transformers.
+"""Render conversations with chat templates by transformers' own code: render.py CONVERSATIONS.json OUT.jsonl.gz TEMPLATE.jinja...
 
-render.py CONVERSATIONS.json OUT.json NAME=TEMPLATE.jinja...
-
-Messages reach the template in canonical form: content is always a string, arguments are objects, and a message has
-reasoning_content, tool_calls, tool_call_id and name only where they say something.
+Each line of OUT is a case: the template's name, the conversation's, whether a generation prompt was asked for, and the text,
+or the error that Python raised. Messages reach the template in canonical form: content is always a string, arguments are
+objects, and a message has reasoning_content, tool_calls, tool_call_id and name only where they say something.
 """
 
+import datetime
+import gzip
 import json
+import os
 import sys
 
 import jinja2
-from jinja2.ext import Extension
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+import transformers
+from transformers.utils import chat_template_utils
 
-assert jinja2.__version__ == "3.1.6", jinja2.__version__
-
-
-class Generation(Extension):
-    """{% generation %} marks what the assistant says; it renders its body."""
-
-    tags = {"generation"}
-
-    def parse(self, parser):
-        next(parser.stream)
-        return parser.parse_statements(["name:endgeneration"], drop_needle=True)
+assert (jinja2.__version__, transformers.__version__) == ("3.1.6", "5.24.0"), (jinja2.__version__, transformers.__version__)
 
 
-def raise_exception(message):
-    raise jinja2.exceptions.TemplateError(message)
+class Pinned(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls(2024, 7, 26, 9, 5, 3)
 
 
-def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
-    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-
-
-def compile_template(source):
-    env = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols])
-    env.filters["tojson"] = tojson
-    env.globals["raise_exception"] = raise_exception
-    env.globals["strftime_now"] = lambda fmt: {"%d %b %Y": "26 Jul 2024", "%Y-%m-%d": "2024-07-26"}[fmt]
-    return env.from_string(source)
+chat_template_utils.datetime = Pinned
 
 
 def canonical(message):
@@ -65,29 +49,30 @@ def canonical_call(call):
 
 def render(template, conversation, generate):
     try:
-        text = template.render(
-            messages=[canonical(m) for m in conversation["messages"]], tools=conversation.get("tools"),
-            add_generation_prompt=generate, bos_token="<s>", eos_token="</s>", **conversation.get("kwargs", {}))
-        return {"text": text}
+        texts, _ = chat_template_utils.render_jinja_template(
+            conversations=[[canonical(m) for m in conversation["messages"]]], tools=conversation.get("tools"),
+            chat_template=template, add_generation_prompt=generate, bos_token="<s>", eos_token="</s>",
+            **conversation.get("kwargs", {}))
+        return {"text": texts[0]}
     except Exception as e:
-        return {"error": f"{type(e).__name__}: {e}"}
+        return {"error": f"{type(e).__name__}: {e}"[:200]}
 
 
-def main(conversations, out, *templates):
-    cases = []
-    for pair in templates:
-        name, path = pair.split("=", 1)
-        with open(path, encoding="utf-8", newline="") as f:
-            template = compile_template(f.read())
-        with open(conversations, encoding="utf-8") as f:
-            for c in json.load(f):
+def main(conversations, out, *paths):
+    with open(conversations, encoding="utf-8") as f:
+        conversations = json.load(f)
+    cases = rendered = 0
+    with gzip.GzipFile(out, "wb", mtime=0) as f:
+        for path in paths:
+            with open(path, encoding="utf-8", newline="") as source:
+                template = source.read()
+            name = os.path.basename(path).removesuffix(".jinja")
+            for c in conversations:
                 for generate in (False, True):
-                    cases.append({"template": name, "conversation": c["name"], "generate": generate,
-                                  **render(template, c, generate)})
-    with open(out, "w", encoding="utf-8") as f:
-        json.dump(cases, f, ensure_ascii=False, indent=1)
-        f.write("\n")
-    print(f"{out}: {len(cases)} cases, jinja2 {jinja2.__version__}")
+                    case = {"template": name, "conversation": c["name"], "generate": generate, **render(template, c, generate)}
+                    f.write((json.dumps(case, ensure_ascii=False) + "\n").encode())
+                    cases, rendered = cases + 1, rendered + ("text" in case)
+    print(f"{out}: {len(paths)} templates, {cases} cases, {rendered} render")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,523 @@
+// Methods of strings.
+
+package jinja
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// stringMethods pay for the text that they read and make.
+var stringMethods = map[string]method{
+	"strip":        trimMethod(strings.TrimFunc),
+	"lstrip":       trimMethod(strings.TrimLeftFunc),
+	"rstrip":       trimMethod(strings.TrimRightFunc),
+	"upper":        plainMethod(upper),
+	"lower":        plainMethod(lower),
+	"title":        plainMethod(titled),
+	"capitalize":   plainMethod(capitalized),
+	"isdigit":      testMethod(unicode.IsDigit),
+	"isdecimal":    testMethod(unicode.IsDigit),
+	"isnumeric":    testMethod(unicode.IsNumber),
+	"isalpha":      testMethod(unicode.IsLetter),
+	"isalnum":      testMethod(func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }),
+	"isspace":      testMethod(isSpace),
+	"isupper":      caseMethod(unicode.IsUpper),
+	"islower":      caseMethod(unicode.IsLower),
+	"startswith":   affixMethod(strings.HasPrefix),
+	"endswith":     affixMethod(strings.HasSuffix),
+	"removeprefix": cutMethod(strings.TrimPrefix),
+	"removesuffix": cutMethod(strings.TrimSuffix),
+	"split":        splitMethod(false),
+	"rsplit":       splitMethod(true),
+	"splitlines":   splitlines,
+	"partition":    partitionMethod(strings.Index),
+	"rpartition":   partitionMethod(strings.LastIndex),
+	"find":         findMethod(strings.Index, false),
+	"rfind":        findMethod(strings.LastIndex, false),
+	"index":        findMethod(strings.Index, true),
+	"rindex":       findMethod(strings.LastIndex, true),
+	"count":        countMethod,
+	"replace":      replaceMethod,
+	"join":         joinMethod,
+	"format":       formatMethod,
+	"zfill":        fillMethod(func(s string, n int) string { return zfill(s, n) }),
+	"center":       padMethod(func(pad, width int) int { return pad/2 + pad&width&1 }),
+	"ljust":        padMethod(func(int, int) int { return 0 }),
+	"rjust":        padMethod(func(pad, _ int) int { return pad }),
+}
+
+// own returns the text of the object, which must be no markup: what methods make of that is not supported.
+func (r *render) own(v any) (string, error) {
+	if s, ok := v.(string); ok {
+		return s, r.spendBytes(len(s))
+	}
+	return "", errors.New("a method of text that is marked safe is not supported")
+}
+
+// texts wants between least and most arguments, all of them strings.
+func (a arguments) texts(least, most int) ([]string, error) {
+	if len(a.named) > 0 || len(a.values) < least || len(a.values) > most {
+		return nil, fmt.Errorf("%d arguments; want %d to %d", len(a.values)+len(a.named), least, most)
+	}
+	out := make([]string, len(a.values))
+	for i, v := range a.values {
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("an argument of type %s; want a str", kind(v))
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+func trimMethod(trim func(string, func(rune) bool) string) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		if len(a.values) == 1 && a.values[0] == nil {
+			a.values = nil
+		}
+		chars, err := a.texts(0, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(chars) == 0 {
+			return trim(s, isSpace), nil
+		}
+		if err := r.spendBytes(len(s) / 8 * len(chars[0])); err != nil {
+			return nil, err
+		}
+		return trim(s, func(c rune) bool { return strings.ContainsRune(chars[0], c) }), nil
+	}
+}
+
+func plainMethod(f func(string) (string, error)) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err == nil {
+			_, err = a.exactly(0)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out, err := f(s)
+		return out, err
+	}
+}
+
+// simpleCase refuses characters whose other case is not one character, or depends on its neighbours.
+func simpleCase(s string) error {
+	for _, c := range s {
+		if c < 0x80 {
+			continue
+		}
+		switch {
+		case c == 'ß' || c == 'İ' || c == 'Σ' || c == 'ŉ' || c == 'ǰ' || c == 'ΐ' || c == 'ΰ' || c == 'և',
+			c >= 0x1E96 && c <= 0x1E9E, c >= 0x1F50 && c <= 0x1FFF, c >= 0xFB00 && c <= 0xFB17, c >= 0x1C4 && c <= 0x1F3:
+			return fmt.Errorf("the other case of %q is not supported", c)
+		}
+	}
+	return nil
+}
+
+func upper(s string) (string, error) { return strings.ToUpper(s), simpleCase(s) }
+func lower(s string) (string, error) { return strings.ToLower(s), simpleCase(s) }
+
+func capitalized(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	_, n := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:n]) + strings.ToLower(s[n:]), simpleCase(s)
+}
+
+// titled begins every run of letters with a capital.
+func titled(s string) (string, error) {
+	var b strings.Builder
+	inside := false
+	for _, c := range s {
+		cased := unicode.IsUpper(c) || unicode.IsLower(c)
+		switch {
+		case cased && inside:
+			b.WriteRune(unicode.ToLower(c))
+		case cased:
+			b.WriteRune(unicode.ToUpper(c))
+		default:
+			b.WriteRune(c)
+		}
+		inside = cased
+	}
+	return b.String(), simpleCase(s)
+}
+
+func testMethod(in func(rune) bool) method {
+	return plainTest(func(s string) bool {
+		return s != "" && strings.IndexFunc(s, func(c rune) bool { return !in(c) }) < 0
+	})
+}
+
+func caseMethod(in func(rune) bool) method {
+	return plainTest(func(s string) bool { return isCase(s, in) })
+}
+
+// isCase: there are letters with a case, and all have this one.
+func isCase(s string, in func(rune) bool) bool {
+	found := false
+	for _, c := range s {
+		if unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsTitle(c) {
+			if !in(c) {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
+func plainTest(f func(string) bool) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err == nil {
+			_, err = a.exactly(0)
+		}
+		return f(s), err
+	}
+}
+
+func affixMethod(has func(s, affix string) bool) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		if len(a.values) == 1 {
+			if l, ok := a.values[0].(*List); ok && l.form == isTuple {
+				a.values = l.items
+				affixes, err := a.texts(0, len(l.items))
+				for _, affix := range affixes {
+					if has(s, affix) {
+						return true, nil
+					}
+				}
+				return false, err
+			}
+		}
+		affix, err := a.texts(1, 1)
+		if err != nil {
+			return nil, err
+		}
+		return has(s, affix[0]), nil
+	}
+}
+
+func cutMethod(cut func(s, affix string) string) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		affix, err := a.texts(1, 1)
+		if err != nil {
+			return nil, err
+		}
+		return cut(s, affix[0]), nil
+	}
+}
+
+// splitMethod is split and rsplit: (sep=None, maxsplit=-1).
+func splitMethod(fromRight bool) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		p, err := a.bind("sep", "maxsplit")
+		if err != nil {
+			return nil, err
+		}
+		limit := int64(-1)
+		if given(p[1]) {
+			var ok bool
+			if limit, ok = integer(p[1]); !ok {
+				return nil, fmt.Errorf("%q object cannot be interpreted as an integer", kind(p[1]))
+			}
+		}
+		var parts []string
+		if !given(p[0]) || p[0] == nil {
+			parts = splitSpace(s, limit, fromRight)
+		} else if sep, ok := p[0].(string); !ok || sep == "" {
+			return nil, fmt.Errorf("a separator of type %s that is empty or no text", kind(p[0]))
+		} else {
+			parts = splitText(s, sep, limit, fromRight)
+		}
+		items := make([]any, len(parts))
+		for i, part := range parts {
+			items[i] = part
+		}
+		return NewList(items), r.spendItems(len(items))
+	}
+}
+
+func splitText(s, sep string, limit int64, fromRight bool) []string {
+	parts := strings.Split(s, sep)
+	extra := len(parts) - 1 - int(min(limit, int64(len(parts))))
+	if limit < 0 || extra <= 0 {
+		return parts
+	}
+	if fromRight {
+		return append([]string{strings.Join(parts[:extra+1], sep)}, parts[extra+1:]...)
+	}
+	return append(parts[:limit:limit], strings.Join(parts[limit:], sep))
+}
+
+func splitSpace(s string, limit int64, fromRight bool) []string {
+	parts := strings.FieldsFunc(s, isSpace)
+	if limit < 0 || int64(len(parts)) <= limit {
+		return parts
+	}
+	if fromRight {
+		var out []string
+		for rest := strings.TrimRightFunc(s, isSpace); rest != ""; limit-- {
+			at := strings.LastIndexFunc(rest, isSpace)
+			if limit == 0 || at < 0 {
+				return append([]string{rest}, out...)
+			}
+			_, n := utf8.DecodeRuneInString(rest[at:])
+			out = append([]string{rest[at+n:]}, out...)
+			rest = strings.TrimRightFunc(rest[:at], isSpace)
+		}
+		return out
+	}
+	var out []string
+	for rest := strings.TrimLeftFunc(s, isSpace); rest != ""; limit-- {
+		at := strings.IndexFunc(rest, isSpace)
+		if limit == 0 || at < 0 {
+			return append(out, rest)
+		}
+		out = append(out, rest[:at])
+		rest = strings.TrimLeftFunc(rest[at:], isSpace)
+	}
+	return out
+}
+
+func splitlines(r *render, v any, a arguments) (any, error) {
+	s, err := r.own(v)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.bind("keepends")
+	if err != nil {
+		return nil, err
+	}
+	var items []any
+	for _, line := range lines(s, given(p[0]) && truth(p[0])) {
+		items = append(items, line)
+	}
+	return NewList(items), r.spendItems(len(items))
+}
+
+// lines splits where Python sees line ends.
+func lines(s string, keep bool) []string {
+	var out []string
+	for s != "" {
+		at := strings.IndexFunc(s, func(c rune) bool {
+			return c >= '\n' && c <= '\r' || c >= 0x1c && c <= 0x1e || c == 0x85 || c == 0x2028 || c == 0x2029
+		})
+		if at < 0 {
+			return append(out, s)
+		}
+		_, n := utf8.DecodeRuneInString(s[at:])
+		if strings.HasPrefix(s[at:], "\r\n") {
+			n = 2
+		}
+		if keep {
+			out = append(out, s[:at+n])
+		} else {
+			out = append(out, s[:at])
+		}
+		s = s[at+n:]
+	}
+	return out
+}
+
+func partitionMethod(index func(s, sep string) int) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		sep, err := a.texts(1, 1)
+		if err != nil || sep[0] == "" {
+			return nil, errors.Join(err, errors.New("want a separator that is not empty"))
+		}
+		at := index(s, sep[0])
+		switch {
+		case at >= 0:
+			return tuple(s[:at], sep[0], s[at+len(sep[0]):]), nil
+		case index("aa", "a") == 0:
+			return tuple(s, "", ""), nil
+		}
+		return tuple("", "", s), nil
+	}
+}
+
+func findMethod(index func(s, part string) int, must bool) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		part, err := a.texts(1, 1)
+		if err != nil {
+			return nil, err
+		}
+		at := index(s, part[0])
+		if at < 0 && must {
+			return nil, errors.New("substring not found")
+		}
+		return int64(min(at, 0)) + int64(utf8.RuneCountInString(s[:max(0, at)])), nil
+	}
+}
+
+func countMethod(r *render, v any, a arguments) (any, error) {
+	s, err := r.own(v)
+	if err != nil {
+		return nil, err
+	}
+	part, err := a.texts(1, 1)
+	if err != nil {
+		return nil, err
+	}
+	return int64(strings.Count(s, part[0])), nil
+}
+
+func replaceMethod(r *render, v any, a arguments) (any, error) {
+	s, err := r.own(v)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(-1)
+	if n, ok := a.take("count"); ok {
+		a.values = append(a.values[:len(a.values):len(a.values)], n)
+	}
+	if len(a.values) == 3 {
+		var ok bool
+		if limit, ok = integer(a.values[2]); !ok {
+			return nil, fmt.Errorf("%q object cannot be interpreted as an integer", kind(a.values[2]))
+		}
+		a.values = a.values[:2]
+	}
+	p, err := a.texts(2, 2)
+	if err != nil {
+		return nil, err
+	}
+	return r.replaced(s, p[0], p[1], limit)
+}
+
+func (r *render) replaced(s, old, new string, limit int64) (any, error) {
+	n := strings.Count(s, old)
+	if limit >= 0 {
+		n = int(min(int64(n), limit))
+	}
+	if len(new) > 0 && n > r.units/len(new) {
+		return nil, errBudget
+	}
+	if err := r.spendBytes(len(s) + n*len(new)); err != nil {
+		return nil, err
+	}
+	return strings.Replace(s, old, new, n), nil
+}
+
+func joinMethod(r *render, v any, a arguments) (any, error) {
+	s, err := r.own(v)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.exactly(1)
+	if err != nil {
+		return nil, err
+	}
+	items, err := r.iterate(p[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		if _, ok := item.(string); !ok {
+			return nil, fmt.Errorf("sequence item: expected str instance, %s found", kind(item))
+		}
+	}
+	return r.join(items, s)
+}
+
+// join pays for what it makes.
+func (r *render) join(items []any, separator string) (any, error) {
+	var b strings.Builder
+	for i, item := range items {
+		s, err := r.str(item)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteString(separator)
+		}
+		b.WriteString(s)
+		if err := r.spendBytes(len(s) + len(separator)); err != nil {
+			return nil, err
+		}
+	}
+	return b.String(), nil
+}
+
+func fillMethod(f func(s string, n int) string) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		p, err := a.exactly(1)
+		if err != nil {
+			return nil, err
+		}
+		n, ok := integer(p[0])
+		if !ok || n > maxTemplate {
+			return nil, fmt.Errorf("a width of type %s, or above %d", kind(p[0]), maxTemplate)
+		}
+		if err := r.spendBytes(int(max(0, n))); err != nil {
+			return nil, err
+		}
+		return f(s, int(n)), nil
+	}
+}
+
+func zfill(s string, n int) string {
+	sign := ""
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		sign, s = s[:1], s[1:]
+	}
+	return sign + strings.Repeat("0", max(0, n-utf8.RuneCountInString(s)-len(sign))) + s
+}
+
+// padMethod pads to a width. left says how much of the padding goes in front.
+func padMethod(left func(pad, width int) int) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		fill := " "
+		if len(a.values) == 2 {
+			var ok bool
+			if fill, ok = a.values[1].(string); !ok || utf8.RuneCountInString(fill) != 1 {
+				return nil, errors.New("the fill character must be exactly one character long")
+			}
+			a.values = a.values[:1]
+		}
+		return fillMethod(func(s string, width int) string {
+			pad := max(0, width-utf8.RuneCountInString(s))
+			before := left(pad, width)
+			return strings.Repeat(fill, before) + s + strings.Repeat(fill, pad-before)
+		})(r, v, a)
+	}
+}
