@@ -10,7 +10,7 @@
 //
 // A `!` in front wants the opposite. Arguments are split at blanks, outside of single quotes.
 
-package main
+package cli
 
 import (
 	"encoding/binary"
@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("%d scripts, %v", len(scripts), err)
 	}
-	repo, err := filepath.Abs("../..")
+	repo, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}

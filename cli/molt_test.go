@@ -1,6 +1,6 @@
 // The command line as a user meets it: this test binary, started again, is molt.
 
-package main
+package cli
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ const moltVar = "MOLT_TEST_IS_MOLT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(moltVar) != "" {
-		main()
+		Main()
 	}
 	os.Exit(m.Run())
 }

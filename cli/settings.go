@@ -1,7 +1,7 @@
 // Dotted flags are settings of the run (--rollout.batch_size 16); plain flags are options of the command (--dry-run).
 // Settings are taken out before kong sees the command line, because their names come from run's table.
 
-package main
+package cli
 
 import (
 	"errors"

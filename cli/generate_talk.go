@@ -1,6 +1,6 @@
 // A conversation at a terminal.
 
-package main
+package cli
 
 import (
 	"bufio"

@@ -1,7 +1,7 @@
 // Models by name: where a command takes a model folder, it takes org/name or org/name@revision too, and the model is found in
 // the Hugging Face cache or downloaded.
 
-package main
+package cli
 
 import (
 	"context"

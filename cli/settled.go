@@ -1,6 +1,6 @@
 // A command that settings describe: recipe files and dotted flags become a configuration, which is shown or carried out.
 
-package main
+package cli
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // Ctrl-C once stops in order and says how to go on; what it says works when it is pasted. Ctrl-C twice stops at once.
 
-package main
+package cli
 
 import (
 	"bufio"

@@ -1,6 +1,6 @@
 // Completion scripts for shells, made from kong's model of the command line and run's table of settings.
 
-package main
+package cli
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // Exit codes, and how errors are shown: what, where, why, fix.
 
-package main
+package cli
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 // What commands print: data on stdout, talk on stderr, and what to type next at the end.
 
-package main
+package cli
 
 import (
 	"context"

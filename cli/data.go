@@ -1,6 +1,6 @@
 // What goes to standard output: data, in which no text from outside can steer a terminal.
 
-package main
+package cli
 
 import (
 	"bytes"

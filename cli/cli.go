@@ -1,0 +1,196 @@
+// The commands, and how a command line becomes one of them.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"molt/internal/spell"
+	"molt/run/machine"
+	"molt/run/problem"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is the command line: one struct for each subcommand, each in its own file.
+type commands struct {
+	Quickstart quickstartCmd `cmd:"" help:"Make a small model and watch it learn to use tools, in minutes, on a CPU."`
+	RL         rlCmd         `cmd:"" name:"rl" help:"Train a model by reinforcement learning."`
+	SFT        sftCmd        `cmd:"" name:"sft" help:"Train a model on conversations (supervised fine-tuning)."`
+	Eval       evalCmd       `cmd:"" help:"Measure a model on held-out prompts."`
+	Generate   generateCmd   `cmd:"" help:"Talk to a model, or complete prompts from standard input."`
+	Show       showCmd       `cmd:"" help:"Look at a run, a rollout, or its tokens."`
+	Model      modelCmd      `cmd:"" help:"Make a model from nothing, or say what is in a folder."`
+	Bench      benchCmd      `cmd:"" help:"Measure the engine on this machine."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Help       helpCmd       `cmd:"" help:"Explain a command or a topic: settings, exit-codes, environment, formats."`
+}
+
+// app is what every command gets: where data and talk go, and the dotted settings of the command line.
+type app struct {
+	stdin    io.Reader
+	stdout   io.Writer // data
+	stderr   io.Writer // talk
+	program  string    // this program as it was typed, ready to paste
+	line     string    // the whole command line, ready to paste
+	settings []assignment
+	model    *kong.Application
+}
+
+// Main carries out the program's command line and ends the program. Environments are registered before it (agent.Register).
+func Main() {
+	os.Exit(Run(os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Run carries out one command line, the program's name first, and returns its exit code. It listens to interrupts meanwhile.
+func Run(line []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := interruptible(stderr)
+	defer stop()
+	args := line[1:]
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, program: spell.Quoted(line[0]), line: pasteable(line)}
+	if len(args) == 0 {
+		fmt.Fprint(stdout, menu)
+		return exitOK
+	}
+	return a.report(a.dispatch(ctx, args))
+}
+
+// dispatch finds the command and runs it. A wish of kong's to exit (after --help) is no error.
+func (a *app) dispatch(ctx context.Context, args []string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			code, ok := p.(exitCode)
+			if !ok {
+				panic(p)
+			}
+			if code != exitOK {
+				err = usage(fmt.Sprintf("exit code %d", code))
+			}
+		}
+	}()
+	if err := machine.Check(); err != nil {
+		return err
+	}
+	plain, settings, err := splitSettings(args)
+	if err != nil {
+		return err
+	}
+	a.settings = settings
+	var cli commands
+	parser, err := kong.New(&cli, kong.Name("molt"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(a.stdout, a.stderr), kong.Exit(func(code int) { panic(exitCode(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}))
+	if err != nil {
+		return fmt.Errorf("molt: build the command line: %w", err)
+	}
+	a.model = parser.Model
+	parsed, err := parser.Parse(spelledOut(plain, parser.Model))
+	if err != nil {
+		return mistyped(err, plain)
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := a.locateArguments(ctx, parsed); err != nil {
+		return err
+	}
+	return parsed.Run(a)
+}
+
+// spelledOut gives the two commands that are also known by other words their names: -v, and help about a command.
+func spelledOut(args []string, model *kong.Application) []string {
+	if len(args) == 1 && (args[0] == "-v" || args[0] == "--version") {
+		return []string{"version"}
+	}
+	if len(args) < 2 || args[0] != "help" {
+		return args
+	}
+	for _, command := range model.Children {
+		if command.Name == args[1] {
+			return append(slices.Clone(args[1:]), "--help")
+		}
+	}
+	return args
+}
+
+// mistyped is an error of the parser. A flag without a section may be the end of a setting's name.
+func mistyped(err error, args []string) error {
+	flag, found := strings.CutPrefix(err.Error(), "unknown flag --")
+	flag, _, _ = strings.Cut(flag, ",")
+	if !found || len(args) == 0 {
+		return usage(err.Error())
+	}
+	var full []string
+	for _, name := range settingFlags(args[0]) {
+		if strings.HasSuffix(name, "."+strings.ReplaceAll(flag, "-", "_")) {
+			full = append(full, name)
+		}
+	}
+	if len(full) == 0 {
+		return usage(err.Error())
+	}
+	return &problem.Problem{Code: problem.Usage, What: "unknown flag --" + flag, Fix: "write the whole name: " + strings.Join(full, " or ")}
+}
+
+// pasteable writes a command line so that a shell reads the same words.
+func pasteable(line []string) string {
+	words := make([]string, len(line))
+	for i, word := range line {
+		words[i] = spell.Quoted(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// exitCode carries kong's wish to exit (after --help) through a panic to report.
+type exitCode int
+
+// usage is a mistake on the command line.
+func usage(what string) error {
+	return &problem.Problem{Code: problem.Usage, What: strings.ReplaceAll(what, "\n", " "), Fix: "`molt --help` lists the commands, `molt COMMAND --help` its flags"}
+}
+
+// interruptible ends the context at the first Ctrl-C and the program at the second.
+func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2) // two: the second must not be lost while the first is handled
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() { // ends with stop
+		select {
+		case <-signals:
+			fmt.Fprintln(stderr, "\nstopping: finishing what is needed to resume. Once more stops at once.")
+			cancel(errInterrupted)
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			fmt.Fprintln(stderr, "stopped. The same command resumes from the last checkpoint.")
+			os.Exit(exitInterrupted)
+		case <-done:
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(done); cancel(nil) }
+}
+
+var errInterrupted = errors.New("interrupted")
+
+const description = "Molt trains language-model agents by reinforcement learning: from one binary, on a laptop, or driving engines elsewhere."
+
+// menu is what bare `molt` prints.
+const menu = `molt trains language-model agents by reinforcement learning.
+
+  molt quickstart              make a small model and watch it learn to use tools (minutes, CPU)
+  molt rl RECIPE.yaml          train your model on your prompts
+  molt generate MODEL          talk to a model
+  molt show RUN                look at a run, a rollout, a token
+
+molt --help lists all commands; molt help settings lists every setting.
+`
