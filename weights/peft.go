@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -121,6 +122,9 @@ func (a Adapter) Fingerprint(base string) string {
 
 // Check reports the first thing that keeps the adapter from changing a model of these tensors.
 func (a Adapter) Check(tensors []Spec) error {
+	if a.Rank < 1 || a.Rank > maxAdapterRank || !(a.Alpha > 0 && a.Alpha <= math.MaxFloat32) {
+		return fmt.Errorf("rank %d with alpha %v; the rank must be between 1 and %d, and alpha above 0", a.Rank, a.Alpha, maxAdapterRank)
+	}
 	shapes := map[string][]int{}
 	for _, s := range tensors {
 		if name, ok := projection(s); ok {

@@ -2,6 +2,7 @@ package weights
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,13 @@ func TestAdapterFolders(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "adapter")
 	if _, err := WriteAdapter(dir, adapterOn(t, "q_proj"), twoLayers[:3]); err == nil || exists(dir) {
 		t.Errorf("an adapter of another model was written: %v", err)
+	}
+	for _, alpha := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		a := adapterOn(t, "q_proj")
+		a.Alpha = alpha
+		if _, err := WriteAdapter(dir, a, twoLayers); err == nil || exists(dir) {
+			t.Errorf("alpha %v was written: %v", alpha, err)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ type LoRA struct {
 	Seed    uint64   // of the first factors
 }
 
-// names lists the matrices that an adapter changes, in the order of weights' names.
+// names lists the matrices that an adapter changes, in the order of the layout.
 func (c LoRA) names(layout []model.Param) ([]string, error) {
 	if c.Rank < 1 || c.Rank > 1<<16 {
 		return nil, fmt.Errorf("local: LoRA.Rank is %d; it must be between 1 and %d, or 0 for none", c.Rank, 1<<16)
