@@ -44,7 +44,7 @@ func serveModel(t *testing.T, dir string) *httptest.Server {
 // TestModelsByName uses a model of the hub as an argument and as a setting, with the hub and without.
 func TestModelsByName(t *testing.T) {
 	dir := t.TempDir()
-	golden, err := filepath.Abs("../../weights/gguf/testdata/golden/qwen2.gguf")
+	golden, err := filepath.Abs("../weights/gguf/testdata/golden/qwen2.gguf")
 	if err != nil {
 		t.Fatal(err)
 	}
