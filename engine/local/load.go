@@ -39,7 +39,6 @@ func Shape(c weights.ModelConfig) (model.Config, error) {
 		MLPBias:      c.MLPBias,
 		GELU:         f.GELU,
 		Fused:        f.Fused,
-		Scaling:      model.Scaling(c.RopeScaling),
 		LocalTheta:   c.RopeLocalBaseFreq,
 		AttentionCap: float32(c.AttnLogitSoftcapping),
 		LogitCap:     float32(c.FinalLogitSoftcapping),
@@ -47,6 +46,7 @@ func Shape(c weights.ModelConfig) (model.Config, error) {
 	if d := c.RotaryDim(); d != c.HeadDim {
 		shape.Rotary = d
 	}
+	setScaling(&shape, c.RopeScaling)
 	for _, l := range c.Layers() {
 		shape.Kinds = append(shape.Kinds, model.Kind(l))
 	}
@@ -66,6 +66,16 @@ func norms(f weights.Family) model.Norms {
 		return model.Sandwich
 	}
 	return model.PreNorm
+}
+
+// setScaling lowers the longest sequence of a longrope model to its original length: with a longer one, transformers changes
+// the rotation of all its positions, which kept keys and earlier log-probs cannot follow.
+func setScaling(shape *model.Config, s weights.RopeScaling) {
+	shape.Scaling = model.Scaling{Type: s.Type, Factor: s.Factor, Original: s.Original, LowFreq: s.LowFreq, HighFreq: s.HighFreq,
+		BetaFast: s.BetaFast, BetaSlow: s.BetaSlow, Exact: s.Exact, Short: s.Short, Attention: s.Attention}
+	if s.Type == "longrope" {
+		shape.MaxPositions = min(shape.MaxPositions, s.Original)
+	}
 }
 
 // setFactors translates the factors; those that are 1 are left out, so that nothing multiplies by them.

@@ -20,6 +20,22 @@ func TestShapeNamesWhatItCannotRun(t *testing.T) {
 	}
 }
 
+// transformers rotates all positions of a sequence otherwise once it is longer than the original length.
+func TestLongRopeEndsAtTheOriginalLength(t *testing.T) {
+	c := weights.ModelConfig{Architecture: weights.Phi3, HiddenSize: 16, IntermediateSize: 8, NumHiddenLayers: 1, NumAttentionHeads: 1,
+		NumKeyValueHeads: 1, HeadDim: 8, VocabSize: 10, MaxPositionEmbeddings: 640, RMSNormEps: 1e-5, RopeTheta: 10000,
+		RopeScaling: weights.RopeScaling{Type: "longrope", Factor: 10, Original: 64, Short: []float64{1, 1, 1, 1}, Long: []float64{2, 2, 2, 2}}}
+	shape, err := local.Shape(c)
+	if err != nil || shape.MaxPositions != 64 {
+		t.Errorf("%d positions (%v), want 64", shape.MaxPositions, err)
+	}
+	c.RopeScaling.Type = "yarn"
+	c.RopeScaling.BetaFast, c.RopeScaling.BetaSlow = 32, 1
+	if shape, err = local.Shape(c); err != nil || shape.MaxPositions != 640 {
+		t.Errorf("yarn: %d positions (%v), want 640", shape.MaxPositions, err)
+	}
+}
+
 func TestWeightsMustFit(t *testing.T) {
 	shape := shapes["qwen"]
 	for want, spoil := range map[string]func(*engine.Weights){

@@ -98,6 +98,8 @@ func (c Config) Validate() error {
 	}
 	if len(errs) == 0 {
 		check(c.Scaling.validate(c.rotary()/2) == nil, "Scaling: %w", c.Scaling.validate(c.rotary()/2))
+		check(c.Scaling.Type != "longrope" || c.MaxPositions <= c.Scaling.Original, "MaxPositions is %d; longrope changes beyond %d",
+			c.MaxPositions, c.Scaling.Original)
 	}
 	return errors.Join(errs...)
 }

@@ -30,7 +30,7 @@ var shapes = map[string]Config{
 		LocalTheta: 100, Kinds: []Kind{{Window: 33, LocalRope: true}, {Window: 2, LocalRope: true}, {}}, ValueHead: true},
 	"fused, partial rotation, windows (Phi-3)": {Vocab: 64, Dim: 16, Layers: 2, Heads: 3, KVHeads: 1, HeadDim: 16, FFN: 25, MaxPositions: 300,
 		NormEps: 1e-5, RopeTheta: 10000, Fused: true, Rotary: 12, Kinds: []Kind{{Window: 16}, {Window: 70}},
-		Scaling: Scaling{Type: "longrope", Factor: 4, Original: 75, Short: []float64{1, 1, 1, 1, 1, 1}, Long: []float64{1, 1.5, 2, 4, 6, 8}}},
+		Scaling: Scaling{Type: "longrope", Factor: 4, Original: 300, Short: []float64{1, 1.5, 2, 4, 6, 8}}},
 	"layers that do not rotate (SmolLM3)": {Vocab: 45, Dim: 32, Layers: 2, Heads: 4, KVHeads: 1, HeadDim: 8, FFN: 32, MaxPositions: 300,
 		NormEps: 1e-6, RopeTheta: 5e6, Tied: true, Kinds: []Kind{{}, {NoRope: true}}, Scaling: Scaling{Type: "yarn", Factor: 4, Original: 64,
 			BetaFast: 32, BetaSlow: 1}},

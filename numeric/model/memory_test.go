@@ -64,6 +64,14 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			t.Errorf("%v does not say %q", err, field)
 		}
 	}
+	c = quickstart
+	c.Scaling = Scaling{Type: "longrope", Factor: 2, Original: c.MaxPositions - 1, Short: make([]float64, c.HeadDim/2)}
+	for i := range c.Scaling.Short {
+		c.Scaling.Short[i] = 1
+	}
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "longrope changes beyond") {
+		t.Errorf("longrope past its original length: %v", err)
+	}
 	if _, err := New(Config{}); err == nil {
 		t.Error("a model of the zero config")
 	}

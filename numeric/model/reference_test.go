@@ -195,7 +195,7 @@ func (r *reference) angle(t, l, i, half int) (angle, factor float64) {
 	factor = 1
 	switch s.Type {
 	case "longrope":
-		f /= s.Long[i]
+		f /= s.Short[i]
 		factor = math.Sqrt(1 + math.Log(s.Factor)/math.Log(float64(s.Original)))
 	case "llama3":
 		wavelength := 2 * math.Pi / f

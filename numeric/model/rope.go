@@ -17,7 +17,7 @@ type rope struct {
 func newRope(theta float64, scaling Scaling, half, positions int, floats func(int) []float32) rope {
 	r := rope{cos: floats(positions * half), sin: floats(positions * half), half: half}
 	base := root(theta, half)
-	scale, factor := scaling.frequencies(theta, half, positions), scaling.attention()
+	scale, factor := scaling.frequencies(theta, half), scaling.attention()
 	for i := range half {
 		frequency := scale(i, float32(1/power(base, i)))
 		for p := range positions {

@@ -39,25 +39,23 @@ func TestRopeTable(t *testing.T) {
 // The scalings that no shape uses, and the sentences about those that make no sense. The values are those of transformers'
 // ROPE_INIT_FUNCTIONS, to six digits.
 func TestScalings(t *testing.T) {
-	short, long := []float64{1, 2, 4, 8}, []float64{2, 4, 8, 16}
+	short := []float64{1, 2, 4, 8}
 	for _, c := range []struct {
 		scaling   Scaling
-		positions int
 		want      [4]float64 // frequencies
 		attention float64
 	}{
-		{Scaling{Type: "dynamic", Factor: 4}, 99, [4]float64{1, 0.1, 0.01, 0.001}, 1},
-		{Scaling{Type: "linear", Factor: 4}, 99, [4]float64{0.25, 0.025, 0.0025, 0.00025}, 1},
-		{Scaling{Type: "longrope", Factor: 32, Original: 64, Short: short, Long: long}, 64, [4]float64{1, 0.05, 0.0025, 0.000125}, 1.354006},
-		{Scaling{Type: "longrope", Factor: 32, Original: 64, Short: short, Long: long}, 65, [4]float64{0.5, 0.025, 0.00125, 0.0000625}, 1.354006},
-		{Scaling{Type: "longrope", Factor: 1, Original: 64, Short: short, Long: long, Attention: 1.5}, 9, [4]float64{1, 0.05, 0.0025, 0.000125}, 1.5},
-		{Scaling{Type: "yarn", Factor: 4, Original: 4096, BetaFast: 32, BetaSlow: 1, Exact: true}, 9,
+		{Scaling{Type: "dynamic", Factor: 4}, [4]float64{1, 0.1, 0.01, 0.001}, 1},
+		{Scaling{Type: "linear", Factor: 4}, [4]float64{0.25, 0.025, 0.0025, 0.00025}, 1},
+		{Scaling{Type: "longrope", Factor: 32, Original: 64, Short: short}, [4]float64{1, 0.05, 0.0025, 0.000125}, 1.354006},
+		{Scaling{Type: "longrope", Factor: 1, Original: 64, Short: short, Attention: 1.5}, [4]float64{1, 0.05, 0.0025, 0.000125}, 1.5},
+		{Scaling{Type: "yarn", Factor: 4, Original: 4096, BetaFast: 32, BetaSlow: 1, Exact: true},
 			[4]float64{1, 0.1, 0.00655697, 0.00025}, 1.138629},
 	} {
 		if err := c.scaling.validate(4); err != nil {
 			t.Error(err)
 		}
-		scale := c.scaling.frequencies(10000, 4, c.positions)
+		scale := c.scaling.frequencies(10000, 4)
 		for i, want := range c.want {
 			if got := float64(scale(i, float32(math.Pow(10, -float64(i))))); math.Abs(got-want) > 2e-6*want {
 				t.Errorf("%+v: frequency %d is %g, want %g", c.scaling, i, got, want)
@@ -74,8 +72,8 @@ func TestScalings(t *testing.T) {
 		"low frequency factor 4":  {Type: "llama3", Factor: 2, Original: 9, LowFreq: 4, HighFreq: 1},
 		"slow beta 0":             {Type: "yarn", Factor: 2, Original: 9},
 		"attention factor -1":     {Type: "linear", Factor: 2, Attention: -1},
-		"1 short and 4 long":      {Type: "longrope", Factor: 2, Original: 9, Short: short[:1], Long: long},
-		"must be above 0 and at ": {Type: "longrope", Factor: 2, Original: 9, Short: make([]float64, 4), Long: long},
+		"1 short factors":         {Type: "longrope", Factor: 2, Original: 9, Short: short[:1]},
+		"must be above 0 and at ": {Type: "longrope", Factor: 2, Original: 9, Short: make([]float64, 4)},
 	} {
 		if err := s.validate(4); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", s, err, want)

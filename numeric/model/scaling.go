@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"math"
 )
@@ -18,9 +17,7 @@ type Scaling struct {
 	BetaFast, BetaSlow float64 // yarn: rotations within Original above which frequencies stay, below which they stretch
 	Exact              bool    // yarn: the ramp between the two is not rounded outwards to whole frequencies
 
-	// longrope: what each frequency is divided by. A sequence may have grown past Original while its keys are kept, and kept
-	// keys do not rotate again, so one choice holds for all sequences: Long when MaxPositions is above Original, else Short.
-	Short, Long []float64
+	Short []float64 // longrope: what each frequency is divided by in sequences up to Original; there are no longer ones
 
 	Attention float64 // yarn, longrope: factor on cosines and sines; 0 follows from Factor
 }
@@ -45,26 +42,26 @@ func (s Scaling) validate(half int) error {
 	case !(s.Attention >= 0 && s.Attention <= 1e3):
 		return fmt.Errorf("attention factor %g; it must be between 0 and 1000", s.Attention)
 	}
-	return s.validateLists(half)
+	return s.validateShort(half)
 }
 
-func (s Scaling) validateLists(half int) error {
+func (s Scaling) validateShort(half int) error {
 	if s.Type != "longrope" {
 		return nil
 	}
-	if len(s.Short) != half || len(s.Long) != half {
-		return fmt.Errorf("%d short and %d long factors; a head has %d frequencies", len(s.Short), len(s.Long), half)
+	if len(s.Short) != half {
+		return fmt.Errorf("%d short factors; a head has %d frequencies", len(s.Short), half)
 	}
-	for i := range half {
-		if !(s.Short[i] > 0 && s.Short[i] <= 1e6 && s.Long[i] > 0 && s.Long[i] <= 1e6) {
-			return errors.New("short and long factors must be above 0 and at most 1e6")
+	for _, v := range s.Short {
+		if !(v > 0 && v <= 1e6) {
+			return fmt.Errorf("short factor %g; it must be above 0 and at most 1e6", v)
 		}
 	}
 	return nil
 }
 
 // frequencies is the change of the i-th of so many frequencies.
-func (s Scaling) frequencies(theta float64, half, positions int) func(i int, f float32) float32 {
+func (s Scaling) frequencies(theta float64, half int) func(i int, f float32) float32 {
 	switch s.Type {
 	case "linear":
 		return func(_ int, f float32) float32 { return float32(float64(f) / s.Factor) }
@@ -77,11 +74,7 @@ func (s Scaling) frequencies(theta float64, half, positions int) func(i int, f f
 			return float32(float64(f) * (1 - float64(stretched*(1-1/s.Factor))))
 		}
 	case "longrope":
-		divisors := s.Short
-		if positions > s.Original {
-			divisors = s.Long
-		}
-		return func(i int, f float32) float32 { return float32(float64(f) / divisors[i]) }
+		return func(i int, f float32) float32 { return float32(float64(f) / s.Short[i]) }
 	}
 	return func(_ int, f float32) float32 { return f }
 }
