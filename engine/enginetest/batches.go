@@ -55,7 +55,14 @@ func (c *checking) train(s Subject) {
 	c.Helper()
 	w, err := s.Learner.Weights(c.ctx)
 	c.noError(err, "reading the weights")
-	c.backward(s, c.batch(s, int(w.Version)), -0.5)
+	b := c.batch(s, int(w.Version))
+	d := slices.Repeat([]float32{-0.5}, len(b.Score))
+	var dValue []float32
+	if s.Learner.Capabilities().OwnHead {
+		dValue = varied(len(b.Score))
+	}
+	pass := c.forward(s, b, engine.Want{Grad: true, Value: dValue != nil})
+	c.noError(pass.Backward(c.ctx, d, nil, dValue), "Backward")
 	c.step(s, 1e-2)
 }
 

@@ -125,6 +125,9 @@ func checkSaveLoad(c *checking) {
 		c.train(s)
 		c.train(fresh)
 		c.sameWeights(fmt.Sprintf("step %d after the checkpoint", i+1), c.weights(fresh), c.weights(s))
+		if s.Learner.Capabilities().OwnHead {
+			c.sameBits(fmt.Sprintf("values %d steps after the checkpoint", i+1), c.value(fresh, c.batch(fresh, 0)), c.value(s, c.batch(s, 0)))
+		}
 	}
 	if a, b := c.weights(s).Version, c.weights(fresh).Version; a != b {
 		c.Errorf("version %d without and %d with a checkpoint in between", a, b)
