@@ -77,7 +77,7 @@ func (c *modelInitCmd) Run(a *app) error {
 	if err := a.data(legible(info.String())); err != nil {
 		return err
 	}
-	why, command := "teach it", "molt sft --model.model_name_or_path "+spell.Quoted(c.Out)+" --data.dataset FILE.jsonl --ckpt.path runs/sft"
+	why, command := "teach it", "molt sft --model.model_name_or_path "+spell.Quoted(c.Out)+" --data.dataset FILE.jsonl "+gentle+" --ckpt.path runs/sft"
 	if c.Plain {
 		why, command = "hear what it says", "molt generate "+spell.Quoted(c.Out)+" --prompt TEXT"
 	}

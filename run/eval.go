@@ -108,7 +108,7 @@ func preflightEval(ctx context.Context, cfg *recipe.Config) (*evalPlan, error) {
 	if err := m.Adapt(cfg.Model.Adapter); err != nil {
 		return nil, err
 	}
-	keys := prompts.Keys{Input: cfg.Data.InputKey, Label: cfg.Data.LabelKey, Tools: cfg.Data.ToolsKey, ID: cfg.Data.IDKey}
+	keys := prompts.Keys{Input: cfg.Data.InputKey, Label: tasks.LabelKey(cfg.Data.LabelKey, cfg.Eval.Dataset...), Tools: cfg.Data.ToolsKey, ID: cfg.Data.IDKey}
 	sets, err := tasks.Read(cfg.Eval.Dataset, nil, keys, cfg.Eval.MaxSamples)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"molt/agent"
 	"molt/algo"
@@ -138,7 +139,7 @@ func (p *rlPlan) filter(g *traj.Group) string {
 
 func (p *rlPlan) data(ctx context.Context) error {
 	c := p.cfg
-	keys := prompts.Keys{Input: c.Data.InputKey, Label: c.Data.LabelKey, Tools: c.Data.ToolsKey, ID: c.Data.IDKey}
+	keys := prompts.Keys{Input: c.Data.InputKey, Label: tasks.LabelKey(c.Data.LabelKey, append(slices.Clone(c.Data.Prompts), c.Eval.Dataset...)...), Tools: c.Data.ToolsKey, ID: c.Data.IDKey}
 	sets, err := tasks.Read(c.Data.Prompts, c.Data.Probs, keys, c.Data.MaxSamples)
 	if err != nil {
 		return err

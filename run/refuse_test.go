@@ -71,7 +71,7 @@ func TestRefusedByRL(t *testing.T) {
 		},
 		"no model": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = filepath.Join(t.TempDir(), "nowhere")
-			return refusal{problem.Model, []string{c.Model.Path, "no such file"}}
+			return refusal{problem.Model, []string{c.Model.Path, "there is no such model"}}
 		},
 		"no tokenizer": func(t *testing.T, c *recipe.Config) refusal {
 			c.Model.Path = copyModel(t)
@@ -159,6 +159,7 @@ func TestRefusedByRL(t *testing.T) {
 		},
 		"no label to compare with": func(t *testing.T, c *recipe.Config) refusal {
 			c.Agent.Name, c.Data.LabelKey = "answer", ""
+			c.Data.Prompts = []string{write(t, t.TempDir(), "prompts.jsonl", `{"input": "what?", "answer": "1"}`+"\n")}
 			return refusal{problem.Data, []string{"prompts.jsonl: row 1", "label", "--data.label_key"}}
 		},
 		"groups of one": func(t *testing.T, c *recipe.Config) refusal {

@@ -52,3 +52,28 @@ func ReadSuggestions(path string) []string {
 	}
 	return flags
 }
+
+// nearbyModels names the model folder beside path that is called almost the same.
+func nearbyModels(path string) string {
+	parent := filepath.Dir(path)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return "check the path"
+	}
+	var found []string
+	for _, e := range entries {
+		if at := filepath.Join(parent, e.Name()); exists(filepath.Join(at, "config.json")) {
+			found = append(found, at)
+		}
+	}
+	if near := spell.Nearest(filepath.Clean(path), found); near != "" {
+		return "did you mean " + spell.Quoted(near) + "?"
+	}
+	if len(found) == 0 {
+		return "check the path"
+	}
+	for i := range found {
+		found[i] = spell.Quoted(found[i])
+	}
+	return "models there: " + strings.Join(found[:min(5, len(found))], ", ")
+}

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -45,7 +47,7 @@ func Open(path string) (*Model, error) {
 	}
 	folder, err := weights.ReadFolder(path)
 	if err != nil {
-		return nil, unusable("", err)
+		return nil, unusable(path, "", err)
 	}
 	defer folder.Close()
 	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
@@ -54,13 +56,17 @@ func Open(path string) (*Model, error) {
 	}
 	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate}
 	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
-		return nil, unusable(path, err)
+		return nil, unusable(path, path, err)
 	}
 	return m, m.readTexts(folder)
 }
 
-func unusable(path string, err error) error {
+// unusable is a model folder, given by its name, that cannot be used.
+func unusable(name, path string, err error) error {
 	p := &problem.Problem{Code: problem.Model, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
+	if errors.Is(err, fs.ErrNotExist) && !exists(name) {
+		p.Where, p.What, p.Fix = name, "there is no such model", nearbyModels(name)
+	}
 	if problem.Lacking(err) {
 		p.Code, p.Fix = problem.Resource, "make room in memory; the same command goes on"
 	}

@@ -33,7 +33,7 @@ type DataConfig struct {
 	Probs      []float64 `yaml:"prompt_probs" help:"mixing weights of the files, comma separated; none means one after the other" range:">0"`
 	MaxSamples int       `yaml:"max_samples" help:"use at most so many rows of each file; 0 uses all" range:">=0"`
 	InputKey   string    `yaml:"input_key" help:"key of the prompt: a string, or a list of chat messages"`
-	LabelKey   string    `yaml:"label_key" help:"key of what the reward compares with; empty for none"`
+	LabelKey   string    `yaml:"label_key" help:"key of what the reward compares with; empty takes label where all rows have it"`
 	ToolsKey   string    `yaml:"tools_key" help:"key of the tool schemas; empty for none"`
 	IDKey      string    `yaml:"id_key" help:"key of the prompt's id; empty numbers the rows"`
 }

@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -15,6 +17,31 @@ func TestSetNamesDoNotDependOnTheFolder(t *testing.T) {
 	for _, c := range cases {
 		if got := setNames(c.files); !slices.Equal(got, c.want) {
 			t.Errorf("%q: got %q, want %q", c.files, got, c.want)
+		}
+	}
+}
+
+func TestLabelKey(t *testing.T) {
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "rows.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	with, without := file(`{"input": "x", "label": "y"}`+"\n\n"+`{"input": "x", "label": 3}`+"\n"), file(`{"input": "x"}`+"\n")
+	half, inside := file(`{"input": "x", "label": 1}`+"\n"+`{"input": "x"}`+"\n"), file(`{"input": "the \"label\"", "meta": {"label": 1}}`+"\n")
+	cases := []struct {
+		configured string
+		files      []string
+		want       string
+	}{
+		{"", []string{with}, "label"}, {"answer", []string{with}, "answer"}, {"", []string{with, without}, ""}, {"", []string{half}, ""},
+		{"", []string{inside}, ""}, {"", nil, ""}, {"", []string{"nowhere"}, ""}, {"", []string{file("")}, ""}, {"", []string{file("{")}, ""},
+	}
+	for _, c := range cases {
+		if got := LabelKey(c.configured, c.files...); got != c.want {
+			t.Errorf("%q, %q: got %q, want %q", c.configured, c.files, got, c.want)
 		}
 	}
 }
