@@ -3,7 +3,6 @@
 package anthropic
 
 import (
-	"errors"
 	"strings"
 
 	"molt/chat"
@@ -12,37 +11,21 @@ import (
 
 // Decode reads a request. Keys and beta flags that say nothing about the reply are ignored, whatever they are.
 func Decode(body []byte, seen *wire.Seen) (*wire.Request, *wire.Problem) {
+	b, p := wire.Cut(body, "messages", "system", "tools")
+	if p != nil {
+		return nil, p
+	}
 	r := &wire.Request{Names: wire.Names{}}
-	var rest []chat.Member
-	spans := map[string][]byte{"messages": nil, "system": nil, "tools": nil}
-	err := wire.Object(body, func(name string, span []byte) error {
-		if _, large := spans[name]; large {
-			spans[name] = span
-			return nil
-		}
-		v, err := chat.ParseValue(span)
-		if err != nil {
-			return wire.Badf(name, "%v", err)
-		}
-		rest = append(rest, chat.Member{Name: name, Value: v})
-		return nil
-	})
-	if p, ok := errors.AsType[*wire.Problem](err); ok {
+	if p := readTools(r, b.Large["tools"], seen); p != nil {
 		return nil, p
 	}
-	if err != nil {
-		return nil, wire.Badf("", "the body is not the JSON of a request: %v", err)
-	}
-	if p := readTools(r, spans["tools"], seen); p != nil {
+	if p := readOptions(r, b.Rest); p != nil {
 		return nil, p
 	}
-	if p := readOptions(r, wire.Read(chat.Object(rest...), "")); p != nil {
+	if p := readSystem(r, b.Large["system"], seen); p != nil {
 		return nil, p
 	}
-	if p := readSystem(r, spans["system"], seen); p != nil {
-		return nil, p
-	}
-	if p := readMessages(r, spans["messages"], seen); p != nil {
+	if p := readMessages(r, b, seen); p != nil {
 		return nil, p
 	}
 	return r, nil
@@ -68,24 +51,18 @@ func readSystem(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
 	return r.Add(parsed)
 }
 
-func readMessages(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
-	i := 0
-	err := wire.Array(span, func(span []byte) error {
-		parsed, p := wire.Remember(seen, 'a', span, readMessage)
-		if p == nil {
-			p = r.Add(parsed)
-		}
-		if p != nil {
-			return &wire.Problem{Class: p.Class, Param: wire.Join(wire.Index("messages", i), p.Param), Message: p.Message}
-		}
-		i++
-		return nil
-	})
-	if p, ok := errors.AsType[*wire.Problem](err); ok {
-		return p
-	}
-	if err != nil || i == 0 {
+func readMessages(r *wire.Request, b wire.Body, seen *wire.Seen) *wire.Problem {
+	if len(b.List) == 0 {
 		return wire.Badf("messages", "at least one message is required")
+	}
+	if p := b.Each("messages", func(span []byte) *wire.Problem {
+		parsed, p := wire.Remember(seen, 'a', span, readMessage)
+		if p != nil {
+			return p
+		}
+		return r.Add(parsed)
+	}); p != nil {
+		return p
 	}
 	if n := len(r.Items); n > 0 && r.Items[n-1].Message.Role == chat.Assistant {
 		return wire.Badf("messages", "this model does not support assistant message prefill; the conversation must end with a user message")

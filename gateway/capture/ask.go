@@ -217,14 +217,15 @@ func (q *asking) show() *wire.Problem {
 	if q.shown.root {
 		q.prompt = q.shown.ids
 	} else {
-		q.prompt = slices.Concat(q.view.path, q.shown.ids)
+		q.prompt = append(q.view.path, q.shown.ids...)
 	}
 	text, ids, p := g.force(q.request.Options.Choose, g.tail(q.prompt))
 	if p != nil {
 		return p
 	}
-	q.forced = text
-	q.shown.ids, q.prompt = slices.Concat(q.shown.ids, ids), slices.Concat(q.prompt, ids)
+	if text != "" {
+		q.forced, q.shown.ids, q.prompt = text, slices.Concat(q.shown.ids, ids), slices.Concat(q.prompt, ids)
+	}
 	if len(q.prompt)+1 > g.Context() {
 		return &wire.Problem{Class: wire.Overflow, Tokens: len(q.prompt), Limit: g.Context()}
 	}
@@ -307,7 +308,7 @@ func (q *asking) flight(choice int) *flight {
 	ctx, cancel := context.WithCancel(s.ctx)
 	f := &flight{session: s, at: q.at, asked: q.asked, ctx: ctx, cancel: cancel, index: -1, done: make(chan struct{})}
 	f.turn = forest.Turn{
-		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: slices.Clone(q.shown.ids), Temperature: q.sampling.Temperature,
+		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: q.shown.ids, Temperature: q.sampling.Temperature,
 		Asked: q.asked, Reason: q.reason, Spliced: q.shown.spliced, Agent: q.who.Agent, Tools: len(q.tools) > 0,
 		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced,
 	}

@@ -96,6 +96,9 @@ func (c *Call) Ends() []wire.End {
 // Whole waits for the whole reply.
 func (c *Call) Whole(ctx context.Context) (*wire.Reply, *wire.Problem) {
 	c.whole = true
+	for _, k := range c.choices {
+		k.flight.hush()
+	}
 	reply := &wire.Reply{Meta: c.Meta, Choices: make([]wire.Chosen, len(c.choices))}
 	for {
 		deltas, problem := c.Next(ctx, nil)

@@ -39,7 +39,7 @@ func (s *Session) commit(f *flight) (int32, error) {
 	s.used += len(f.turn.Sampled)
 	index := s.forest.Commit(f.turn, s.handles(&f.turn)...)
 	s.journal.turn(&f.turn)
-	if !slices.Equal(s.forest.IDs(nil, index)[:len(f.request.Prompt)], f.request.Prompt) {
+	if !s.forest.Follows(index, f.request.Prompt) {
 		s.met = fmt.Errorf("capture: session %s: turn %d is not what the engine was given: %w", s.ID, index, errIdentity)
 		return index, s.met
 	}
@@ -131,7 +131,7 @@ func (s *Session) landed(index int32, q *asking) *flight {
 	t := s.forest.Turn(index)
 	f := &flight{session: s, at: t.At, asked: t.Asked, index: index, over: true, cancel: func() {}, reader: true, done: make(chan struct{})}
 	close(f.done)
-	prompt := s.forest.IDs(nil, index)
+	prompt := s.forest.IDs(index, 0)
 	prompt = prompt[:len(prompt)-len(t.Sampled)]
 	f.request = engine.Request{Prompt: prompt}
 	f.manner = s.gateway.manner(t.Name, prompt, t.Forced, q.tools, q.request)

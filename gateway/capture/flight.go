@@ -39,6 +39,7 @@ type flight struct {
 	index  int32 // of the turn; -1 when none was kept
 	acked  int   // tokens whose deltas a client has certainly got
 	reader bool
+	silent bool          // nothing is written before everything has come
 	signal chan struct{} // tells the reader that there is more; holds one
 	timer  *time.Timer   // ends a flight without a reader
 	done   chan struct{} // closed when over
@@ -64,9 +65,13 @@ func wake(signal chan struct{}) {
 func (f *flight) run() {
 	defer f.session.running.Done()
 	defer f.cancel()
-	reply, err := f.session.gateway.config.Generator.Generate(f.ctx, f.request, f.emit)
-	if err == nil {
-		err = gateway.Check(reply, f.request, f.session.gateway.config.Generator.Capabilities().Vocab)
+	engine := f.session.gateway.config.Generator
+	reply, err := engine.Generate(f.ctx, f.request, f.emit)
+	if err != nil { // the stream broke: what had come was sampled
+		reply.Tokens, reply.Finish = f.sampled(), traj.FinishAbort
+	}
+	if broken := gateway.Check(reply, f.request, engine.Capabilities().Vocab); broken != nil {
+		reply.Tokens, err = nil, errors.Join(err, broken)
 	}
 	f.land(reply, err)
 }
@@ -74,9 +79,6 @@ func (f *flight) run() {
 // land ends the flight: what was sampled is read as a whole, cut at a stop string, and added to the forest.
 func (f *flight) land(reply engine.Reply, err error) {
 	tokens := reply.Tokens
-	if err != nil {
-		tokens = f.sampled() // the stream broke: what had come was sampled
-	}
 	r := f.manner.read()
 	for _, t := range tokens {
 		r.push(t)
@@ -88,7 +90,7 @@ func (f *flight) land(reply engine.Reply, err error) {
 	found := r.outcome()
 	e := wire.End{Finish: reply.Finish, Stop: r.stop, Sampled: len(tokens), Reasoning: found.reasoning, Cached: reply.Cached}
 	index, problem := int32(-1), f.problem(reply, err)
-	if problem == nil || f.partly() {
+	if problem == nil || len(tokens) > 0 && f.partly() {
 		f.fill(tokens, reply, r, found, problem)
 		if index, err = f.session.commit(f); err != nil {
 			problem = &wire.Problem{Class: wire.Broken, Message: err.Error()}
@@ -130,10 +132,14 @@ func (f *flight) problem(reply engine.Reply, err error) *wire.Problem {
 	return &wire.Problem{Class: wire.Broken, Message: "sampling failed: " + err.Error()}
 }
 
-// partly reports whether a client that lost the rest may go on from what it has.
+// partly reports whether a client that loses the rest may go on from what it has, or is about to get.
 func (f *flight) partly() bool {
 	f.mu.Lock()
-	acked := slices.Clone(f.tokens[:min(f.acked, len(f.tokens))])
+	n := f.acked
+	if f.reader && !f.silent {
+		n = len(f.tokens)
+	}
+	acked := slices.Clone(f.tokens[:min(n, len(f.tokens))])
 	f.mu.Unlock()
 	r := f.manner.read()
 	for _, t := range acked {
@@ -167,7 +173,7 @@ func (f *flight) attach(signal chan struct{}) bool {
 	if f.reader || f.over && f.failed != nil {
 		return false
 	}
-	f.reader, f.signal = true, signal
+	f.reader, f.silent, f.signal = true, false, signal
 	if f.timer != nil {
 		f.timer.Stop()
 	}
@@ -202,6 +208,13 @@ func (f *flight) more(n int) (tokens []engine.Token, over bool) {
 		n = len(f.tokens) // cut at a stop string that its reader has found too
 	}
 	return f.tokens[n:len(f.tokens):len(f.tokens)], f.over
+}
+
+// hush says that the reader writes nothing before everything has come.
+func (f *flight) hush() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.silent = true
 }
 
 // ack says that the deltas of the first n tokens have been written.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"molt/chat"
@@ -155,7 +154,6 @@ type Counts struct {
 type counters struct {
 	mu sync.Mutex
 	c  Counts
-	n  atomic.Int64 // requests
 }
 
 // add changes the counts.

@@ -219,12 +219,15 @@ func (g *Gateway) force(c wire.Choice, prompt string) (text string, ids []int32,
 	return text, g.config.Renderer.Tokenizer().EncodeParts(parts...), nil
 }
 
+// roomForBridge is how many ids mostly follow a path.
+const roomForBridge = 4096
+
 // path copies what the forest says about a request. The caller holds the session's lock.
 func (s *Session) path(p forest.Plan, items []*chat.Item, tools []chat.ToolSpec) view {
 	v := view{items: items, tools: tools, last: -1}
 	if p.Turn >= 0 {
 		v.from = p.From
-		v.path = s.forest.IDs(nil, p.Turn)
+		v.path = s.forest.IDs(p.Turn, roomForBridge)
 		v.last = v.path[len(v.path)-1]
 		v.items = slices.Clone(items)
 		v.items[p.From-1] = s.forest.Turn(p.Turn).Item // as it was said, not as it came back

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -414,4 +415,17 @@ func TestInParallel(t *testing.T) {
 		}
 	}
 	w.sound()
+}
+
+// TestBrokenEngines: tokens that break the engine's contract are never kept, whatever a client got to see of them.
+func TestBrokenEngines(t *testing.T) {
+	for _, trouble := range []enginetest.Trouble{enginetest.NaNLogp, enginetest.MissingLogp, enginetest.Broken} {
+		w := newWorld(t, inOrder("<think>\nhm\n</think>\n\nI look."), nil)
+		w.engine.Inject(enginetest.Fault{Trouble: trouble, After: 1})
+		w.part([]chat.Message{user("a")}, 1000)
+		w.session.running.Wait()
+		if n := len(w.session.Nodes()); n != 0 || !errors.Is(w.session.Err(), chat.ErrInfrastructure) {
+			t.Errorf("%s: %d nodes, %v", trouble, n, w.session.Err())
+		}
+	}
 }

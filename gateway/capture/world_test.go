@@ -171,7 +171,7 @@ func (w *world) sound() {
 		given[fmt.Sprint(r.Prompt)] = true
 	}
 	for i := range int32(f.Turns()) {
-		ids := f.IDs(nil, i)
+		ids := f.IDs(i, 0)
 		if prompt := ids[:len(ids)-len(f.Turn(i).Sampled)]; !given[fmt.Sprint(prompt)] {
 			w.t.Errorf("turn %d says that the engine was given %q", i, testTokenizer().Decode(prompt))
 		}

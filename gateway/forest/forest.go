@@ -108,7 +108,7 @@ func (f *Forest) Continued(prompt []int32) int32 {
 		if !f.turns[i].Raw {
 			continue
 		}
-		ids := f.IDs(nil, int32(i))
+		ids := f.IDs(int32(i), 0)
 		if len(ids) > length && len(ids) <= len(prompt) && slices.Equal(ids, prompt[:len(ids)]) {
 			best, length = int32(i), len(ids)
 		}
@@ -131,17 +131,37 @@ func (f *Forest) Items(at int32) []*chat.Item {
 	return items
 }
 
-// IDs appends the ids along the path that ends with a turn, its sampled ones included.
-func (f *Forest) IDs(dst []int32, turn int32) []int32 {
-	var path []int32
-	for ; turn >= 0; turn = f.turns[turn].Parent {
-		path = append(path, turn)
+// IDs returns the ids along the path that ends with a turn, its sampled ones included, with room for some more.
+func (f *Forest) IDs(turn int32, room int) []int32 {
+	n := 0
+	for i := turn; i >= 0; i = f.turns[i].Parent {
+		n += len(f.turns[i].Observation) + len(f.turns[i].Sampled)
 	}
-	for i := len(path) - 1; i >= 0; i-- {
-		t := &f.turns[path[i]]
-		dst = append(append(dst, t.Observation...), t.Sampled...)
+	ids := make([]int32, n, n+room)
+	for i := turn; i >= 0; i = f.turns[i].Parent {
+		t := &f.turns[i]
+		n -= copy(ids[n-len(t.Sampled):], t.Sampled)
+		n -= copy(ids[n-len(t.Observation):], t.Observation)
 	}
-	return dst
+	return ids
+}
+
+// Follows reports whether a turn's ids stand behind these: whether what was shown for it is the path that leads to it.
+func (f *Forest) Follows(turn int32, prompt []int32) bool {
+	for i := turn; i >= 0; i = f.turns[i].Parent {
+		parts := [][]int32{f.turns[i].Sampled, f.turns[i].Observation}
+		if i == turn {
+			parts = parts[1:]
+		}
+		for _, part := range parts {
+			at := len(prompt) - len(part)
+			if at < 0 || !slices.Equal(part, prompt[at:]) {
+				return false
+			}
+			prompt = prompt[:at]
+		}
+	}
+	return len(prompt) == 0
 }
 
 // add makes a point and the edges that lead to it.

@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"errors"
 	"strings"
 
 	"molt/chat"
@@ -12,70 +11,34 @@ import (
 
 // Decode reads a request. Keys that say nothing about the reply are ignored, whatever they are.
 func Decode(body []byte, seen *wire.Seen) (*wire.Request, *wire.Problem) {
+	b, p := wire.Cut(body, "messages", "tools")
+	if p != nil {
+		return nil, p
+	}
 	r := &wire.Request{Names: wire.Names{}}
-	var rest []chat.Member
-	var messages, tools []byte
-	err := wire.Object(body, func(name string, span []byte) error {
-		switch name {
-		case "messages":
-			messages = span
-		case "tools":
-			tools = span
-		default:
-			v, err := chat.ParseValue(span)
-			if err != nil {
-				return wire.Badf(name, "%v", err)
-			}
-			rest = append(rest, chat.Member{Name: name, Value: v})
-		}
-		return nil
-	})
-	if p := problem(err); p != nil {
+	if p := readMessages(r, b, seen); p != nil {
 		return nil, p
 	}
-	if p := readMessages(r, messages, seen); p != nil {
+	if p := readTools(r, b.Large["tools"], seen); p != nil {
 		return nil, p
 	}
-	if p := readTools(r, tools, seen); p != nil {
-		return nil, p
-	}
-	if p := readOptions(r, chat.Object(rest...)); p != nil {
+	if p := readOptions(r, b.Rest); p != nil {
 		return nil, p
 	}
 	return r, nil
 }
 
-// problem is what a client sees of an error while its body was cut into spans.
-func problem(err error) *wire.Problem {
-	if err == nil {
-		return nil
-	}
-	if p, ok := errors.AsType[*wire.Problem](err); ok {
-		return p
-	}
-	return wire.Badf("", "the body is not the JSON of a request: %v", err)
-}
-
-func readMessages(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
-	i := 0
-	err := wire.Array(span, func(span []byte) error {
-		parsed, p := wire.Remember(seen, 'c', span, readMessage)
-		if p == nil {
-			p = r.Add(parsed)
-		}
-		if p != nil {
-			return &wire.Problem{Class: p.Class, Param: wire.Join(wire.Index("messages", i), p.Param), Message: p.Message}
-		}
-		i++
-		return nil
-	})
-	if p, ok := errors.AsType[*wire.Problem](err); ok {
-		return p
-	}
-	if err != nil || i == 0 {
+func readMessages(r *wire.Request, b wire.Body, seen *wire.Seen) *wire.Problem {
+	if len(b.List) == 0 {
 		return wire.Badf("messages", "want an array of at least one message")
 	}
-	return nil
+	return b.Each("messages", func(span []byte) *wire.Problem {
+		parsed, p := wire.Remember(seen, 'c', span, readMessage)
+		if p != nil {
+			return p
+		}
+		return r.Add(parsed)
+	})
 }
 
 func readMessage(v chat.Value) (wire.Parsed, *wire.Problem) {
@@ -238,8 +201,7 @@ func first(a, b *wire.Problem) *wire.Problem {
 	return b
 }
 
-func readOptions(r *wire.Request, v chat.Value) *wire.Problem {
-	f := wire.Read(v, "")
+func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 	r.Model = f.Text("model")
 	r.Stream = f.Flag("stream", false)
 	o := &r.Options

@@ -29,7 +29,7 @@ func DecodeRaw(body []byte) (*wire.Request, *wire.Problem) {
 			rest = append(rest, m)
 		}
 	}
-	p := readOptions(r, chat.Object(rest...))
+	p := readOptions(r, wire.Read(chat.Object(rest...), ""))
 	if p != nil {
 		return nil, p
 	}

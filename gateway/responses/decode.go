@@ -4,7 +4,6 @@ package responses
 
 import (
 	"encoding/json/jsontext"
-	"errors"
 
 	"molt/chat"
 	"molt/gateway/wire"
@@ -15,41 +14,21 @@ type Lookup func(id string) (chat.Message, bool)
 
 // Decode reads a request. Keys that say nothing about the reply are ignored, whatever they are. lookup may be nil.
 func Decode(body []byte, seen *wire.Seen, lookup Lookup) (*wire.Request, *wire.Problem) {
+	b, p := wire.Cut(body, "input", "tools")
+	if p != nil {
+		return nil, p
+	}
 	r := &wire.Request{Names: wire.Names{}}
-	var rest []chat.Member
-	var input, tools []byte
-	err := wire.Object(body, func(name string, span []byte) error {
-		switch name {
-		case "input":
-			input = span
-		case "tools":
-			tools = span
-		default:
-			v, err := chat.ParseValue(span)
-			if err != nil {
-				return wire.Badf(name, "%v", err)
-			}
-			rest = append(rest, chat.Member{Name: name, Value: v})
-		}
-		return nil
-	})
-	if p, ok := errors.AsType[*wire.Problem](err); ok {
+	if p := readTools(r, b.Large["tools"], seen); p != nil {
 		return nil, p
 	}
-	if err != nil {
-		return nil, wire.Badf("", "the body is not the JSON of a request: %v", err)
-	}
-	f := wire.Read(chat.Object(rest...), "")
-	if p := readTools(r, tools, seen); p != nil {
+	if p := readOptions(r, b.Rest); p != nil {
 		return nil, p
 	}
-	if p := readOptions(r, f); p != nil {
+	if p := readInput(r, b, seen, lookup); p != nil {
 		return nil, p
 	}
-	if p := readInput(r, f.Text("instructions"), input, seen, lookup); p != nil {
-		return nil, p
-	}
-	r.Echo = echo(f)
+	r.Echo = echo(b.Rest)
 	return r, nil
 }
 

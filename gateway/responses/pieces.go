@@ -4,8 +4,6 @@
 package responses
 
 import (
-	"errors"
-
 	"molt/chat"
 	"molt/gateway/wire"
 )
@@ -33,32 +31,27 @@ type piece struct {
 	hosted  bool       // a call that the vendor would have run
 }
 
-func readInput(r *wire.Request, instructions string, span []byte, seen *wire.Seen, lookup Lookup) *wire.Problem {
-	if instructions != "" {
+func readInput(r *wire.Request, b wire.Body, seen *wire.Seen, lookup Lookup) *wire.Problem {
+	if instructions := b.Rest.Text("instructions"); instructions != "" {
 		r.Items = append(r.Items, chat.NewItem(chat.Message{Role: chat.System, Content: instructions}))
 	}
-	if v, err := chat.ParseValue(span); len(span) < 1<<20 && len(span) > 0 && span[0] == '"' && err == nil {
+	if b.List == nil {
+		v, err := chat.ParseValue(b.Single)
+		if err != nil || v.Kind() != chat.KindString {
+			return wire.Badf("input", "want a string or an array of items")
+		}
 		r.Items = append(r.Items, chat.NewItem(chat.Message{Role: chat.User, Content: v.Text()}))
-		return nil
+		return b.Rest.Problem
 	}
 	m := merger{request: r, lookup: lookup}
-	i := 0
-	err := wire.Array(span, func(span []byte) error {
+	if p := b.Each("input", func(span []byte) *wire.Problem {
 		p, problem := wire.Remember(seen, 'r', span, readItem)
-		if problem == nil {
-			problem = m.add(p)
-		}
 		if problem != nil {
-			return &wire.Problem{Class: problem.Class, Param: wire.Join(wire.Index("input", i), problem.Param), Message: problem.Message}
+			return problem
 		}
-		i++
-		return nil
-	})
-	if p, ok := errors.AsType[*wire.Problem](err); ok {
+		return m.add(p)
+	}); p != nil {
 		return p
-	}
-	if err != nil {
-		return wire.Badf("input", "want a string or an array of items")
 	}
 	if p := m.flush(); p != nil {
 		return p
@@ -66,7 +59,7 @@ func readInput(r *wire.Request, instructions string, span []byte, seen *wire.See
 	if len(r.Items) == 0 && r.Previous == "" {
 		return wire.Badf("input", "is empty")
 	}
-	return nil
+	return b.Rest.Problem
 }
 
 // merger joins the pieces of each turn.

@@ -2,7 +2,7 @@
 //
 //	does            canonical requests, deltas, replies and problems; finds the parts of a body that were seen before
 //	takes           bytes of a request body
-//	gives           Request, Options, Delta, Reply, Problem; Object, Array, Seen; Fields
+//	gives           Request, Options, Delta, Reply, Problem; Cut, Seen, Fields
 //	must not know   HTTP, sessions, engines, tokens' meaning; which vendor spells what how
 //	start reading   request.go, reply.go, then scan.go
 package wire

@@ -18,8 +18,9 @@ var (
 	errNoArr = errors.New("want a JSON array")
 )
 
-// Object calls member with the name and the span of each value of a JSON object. A name that appears twice is an error.
-func Object(data []byte, member func(name string, span []byte) error) error {
+// Members calls member with the name of each value of a JSON object and everything from the value on. It returns the length
+// of the value: that of Spans, or of Length.
+func Members(data []byte, member func(name string, rest []byte) (int, error)) error {
 	i := space(data, 0)
 	if i == len(data) || data[i] != '{' {
 		return errNoObj
@@ -44,28 +45,29 @@ func Object(data []byte, member func(name string, span []byte) error) error {
 			return 0, errors.New("no colon behind a name")
 		}
 		i = space(data, i+1)
-		if end, err = skip(data, i); err != nil {
-			return 0, err
-		}
-		return end, member(name, data[i:end])
+		n, err := member(name, data[i:])
+		return i + n, err
 	})
 	return finish(data, i, err)
 }
 
-// Array calls element with the span of each value of a JSON array.
-func Array(data []byte, element func(span []byte) error) error {
-	i := space(data, 0)
-	if i == len(data) || data[i] != '[' {
-		return errNoArr
+// Length is the length of the value that data begins with.
+func Length(data []byte) (int, error) { return skip(data, 0) }
+
+// Spans returns the spans of the values of the array that data begins with, and the length of the array.
+func Spans(data []byte) (spans [][]byte, length int, err error) {
+	if len(data) == 0 || data[0] != '[' {
+		return nil, 0, errNoArr
 	}
-	i, err := list(data, i+1, ']', func(i int) (int, error) {
+	length, err = list(data, 1, ']', func(i int) (int, error) {
 		end, err := skip(data, i)
 		if err != nil {
 			return 0, err
 		}
-		return end, element(data[i:end])
+		spans = append(spans, data[i:end])
+		return end, nil
 	})
-	return finish(data, i, err)
+	return spans, length, err
 }
 
 func finish(data []byte, i int, err error) error {

@@ -10,14 +10,15 @@ import (
 func members(t testing.TB, text string) (map[string]string, error) {
 	t.Helper()
 	got := map[string]string{}
-	err := Object([]byte(text), func(name string, span []byte) error {
-		got[name] = string(span)
-		return nil
+	err := Members([]byte(text), func(name string, rest []byte) (int, error) {
+		n, err := Length(rest)
+		got[name] = string(rest[:n])
+		return n, err
 	})
 	return got, err
 }
 
-func TestObject(t *testing.T) {
+func TestMembers(t *testing.T) {
 	got, err := members(t, " {\"a\" : [1, {\"x\":\"]\\\"}\"}] ,\n\"\\u0062\":\"long enough for eight bytes \\\\\", \"c\":-1.5e3,\"d\":null}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-func TestObjectRefuses(t *testing.T) {
+func TestMembersRefuses(t *testing.T) {
 	for _, text := range []string{"", "[]", "{", `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{"a":1,}`, `{"a":1 "b":2}`, `{"a":1}x`, `{a:1}`, `{"a":"x}`, `{"a":"x\`,
 		`{"a":1,"a":2}`, `{"a":1x}`, `{"a":[1}`, `{"a" 1}`, `{"\ud800":1}`, strings.Repeat(`{"a":`, 1<<20)} {
 		if _, err := members(t, text); err == nil {
@@ -45,23 +46,24 @@ func TestObjectRefuses(t *testing.T) {
 	}
 }
 
-func TestArray(t *testing.T) {
+func TestSpans(t *testing.T) {
+	spans, n, err := Spans([]byte(`[1, "a,]" ,[2,[3]],{"b":4} ] more`))
 	var got []string
-	if err := Array([]byte(`[1, "a,]" ,[2,[3]],{"b":4} ]`), func(span []byte) error {
+	for _, span := range spans {
 		got = append(got, string(span))
-		return nil
-	}); err != nil || strings.Join(got, ";") != `1;"a,]";[2,[3]];{"b":4}` {
-		t.Errorf("%q, %v", got, err)
 	}
-	for _, text := range []string{"", "{}", "[", "[1", "[1,]", "[,1]", "[1 2]", "[1]]"} {
-		if err := Array([]byte(text), func([]byte) error { return nil }); err == nil {
+	if err != nil || strings.Join(got, ";") != `1;"a,]";[2,[3]];{"b":4}` || n != 28 {
+		t.Errorf("%q, %d, %v", got, n, err)
+	}
+	for _, text := range []string{"", "{}", "[", "[1", "[1,]", "[,1]", "[1 2]"} {
+		if _, _, err := Spans([]byte(text)); err == nil {
 			t.Errorf("%q was read", text)
 		}
 	}
 }
 
-// FuzzObject: reading by spans agrees with reading everything.
-func FuzzObject(f *testing.F) {
+// FuzzMembers: reading by spans agrees with reading everything.
+func FuzzMembers(f *testing.F) {
 	for _, text := range []string{`{"a":[1,{"b":"c\""}],"d":-1.5e3}`, `{"a":}`, `{"a":"\\"}`, `{"é":"\u00e9"}`, `{"a":1}}`, `{"a":tru}`} {
 		f.Add(text)
 	}
@@ -71,11 +73,15 @@ func FuzzObject(f *testing.F) {
 		var names []string
 		var values []chat.Value
 		spansValid := true
-		err = Object([]byte(text), func(name string, span []byte) error {
-			v, err := chat.ParseValue(span)
+		err = Members([]byte(text), func(name string, rest []byte) (int, error) {
+			n, err := Length(rest)
+			if err != nil {
+				return 0, err
+			}
+			v, err := chat.ParseValue(rest[:n])
 			spansValid = spansValid && err == nil
 			names, values = append(names, name), append(values, v)
-			return nil
+			return n, nil
 		})
 		if valid && (err != nil || !spansValid) {
 			t.Fatalf("%q is an object, but by spans: %v", text, err)
@@ -125,12 +131,12 @@ func TestRememberParsesOnce(t *testing.T) {
 	}
 }
 
-func BenchmarkArray(b *testing.B) {
+func BenchmarkSpans(b *testing.B) {
 	message := `{"role":"user","content":"` + strings.Repeat(`some text with \n an escape and a quote \" now and then; `, 60) + `"}`
 	body := []byte("[" + strings.Repeat(message+",", 150) + "1]")
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if err := Array(body, func([]byte) error { return nil }); err != nil {
+		if _, _, err := Spans(body); err != nil {
 			b.Fatal(err)
 		}
 	}
