@@ -56,7 +56,8 @@ func writeTensors(w io.Writer, tensors []Tensor) ([]TensorDigest, error) {
 func writeValues(w io.Writer, t Tensor, dtype DType) (TensorDigest, error) {
 	const chunk = 16 << 10
 	h := sha256.New()
-	var buf, exact []byte
+	buf := make([]byte, 0, dtypeBytes[dtype]*min(chunk, len(t.Data)))
+	var exact []byte
 	var rounded [chunk]float32
 	for from := 0; from < len(t.Data); from += chunk {
 		part := t.Data[from:min(from+chunk, len(t.Data))]

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"molt/engine"
 	"molt/engine/local"
+	"molt/numeric/model"
 	"molt/weights"
 )
 
@@ -17,6 +20,38 @@ func TestShapeNamesWhatItCannotRun(t *testing.T) {
 		NumKeyValueHeads: 1, HeadDim: 8, VocabSize: 10, MaxPositionEmbeddings: 64, RMSNormEps: 1e-5, RopeTheta: 10000}
 	if _, err := local.Shape(c); err == nil || !strings.Contains(err.Error(), "Dim is 24") {
 		t.Errorf("error %v; want one that names Dim", err)
+	}
+}
+
+// Reading converts tensor by tensor out of the mapped files: all that it allocates, garbage too, is the model in float32 and a
+// tenth of it.
+func TestReadingAllocatesTheModelOnly(t *testing.T) {
+	shape := model.Config{Vocab: 8192, Dim: 512, Layers: 2, Heads: 8, KVHeads: 4, HeadDim: 64, FFN: 1536, MaxPositions: 64, NormEps: 1e-5,
+		RopeTheta: 10000, Tied: true}
+	config := weights.ModelConfig{Architecture: weights.Llama, HiddenSize: 512, IntermediateSize: 1536, NumHiddenLayers: 2, NumAttentionHeads: 8,
+		NumKeyValueHeads: 4, HeadDim: 64, VocabSize: 8192, MaxPositionEmbeddings: 64, RMSNormEps: 1e-5, RopeTheta: 10000, TieWordEmbeddings: true}
+	out := weights.Model{Config: config}
+	for _, x := range fresh(t, shape).Tensors {
+		out.Tensors = append(out.Tensors, weights.Tensor(x))
+	}
+	dir := filepath.Join(t.TempDir(), "model")
+	if _, err := weights.WriteFolder(dir, out); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	folder, err := weights.ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	if _, _, err := local.Read(folder); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	size := uint64(4 * shape.ParamCount())
+	if got := after.TotalAlloc - before.TotalAlloc; got > size+size/10 {
+		t.Errorf("reading a model of %d bytes allocated %d", size, got)
 	}
 }
 
