@@ -15,6 +15,11 @@ type modelCmd struct {
 	Info   modelInfoCmd   `cmd:"" help:"Say what is in a model folder, and what memory it takes to use it."`
 	Import modelImportCmd `cmd:"" help:"Make a model folder of a GGUF file (llama.cpp)."`
 	Merge  modelMergeCmd  `cmd:"" help:"Make one model of a model and an adapter (LoRA) that was trained on it."`
+
+	Encode modelEncodeCmd `cmd:"" help:"Text to ids, one JSON object a line."`
+	Decode modelDecodeCmd `cmd:"" help:"Ids to text, one JSON object a line."`
+	Render modelRenderCmd `cmd:"" help:"Conversations to prompts and ids, one JSON object a line."`
+	Logits modelLogitsCmd `cmd:"" help:"Ids to log-probs and logits, one JSON object a line."`
 }
 
 // modelInitCmd is `molt model init`. Its shape is the quickstart's by default.
