@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"molt/chat"
+	"molt/chat/parse"
 	"molt/traj"
 )
 
@@ -57,10 +58,10 @@ func (s *Scripted) Turn(ctx context.Context, observation []chat.Message) (chat.R
 	}
 	reply := s.replies[0]
 	s.replies = s.replies[1:]
-	turn := chat.Parse(reply, false)
+	turn := parse.Hermes()(reply, "", s.said.Tools)
 	s.said.Messages = append(s.said.Messages, turn.Message)
 	s.nodes = append(s.nodes, scriptedNode(len(s.nodes)-1, observation, reply))
-	return chat.Reply{Message: turn.Message, Text: reply, Finish: traj.FinishStop, Malformed: len(turn.Malformed)}, nil
+	return chat.Reply{Message: turn.Message, Text: reply, Finish: traj.FinishStop, Malformed: turn.Malformed}, nil
 }
 
 func scriptedNode(parent int, observation []chat.Message, reply string) traj.Node {

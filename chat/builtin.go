@@ -19,7 +19,7 @@ func BuiltinSpecials() []string { return []string{"<|endoftext|>", "<|im_start|>
 
 // BuiltinMarkup lists the control tokens inside turns of the built-in template. The policy samples them too.
 func BuiltinMarkup() []string {
-	return []string{callOpen, callClose, "<tool_response>", "</tool_response>", thinkOpen, thinkClose}
+	return []string{"<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"}
 }
 
 // Builtin compiles the built-in template.

@@ -51,7 +51,7 @@ func (r *Renderer) appendTurn(l *Layout, c Conversation, last, at int) error {
 	l.append(observation.IDs, false)
 	l.append(ids, true)
 	l.Turns++
-	read := Parse(text, observation.Thinking).Message
+	read := r.Read(text, observation, c.Tools).Message
 	if !read.SameTurn(&c.Messages[at]) || strings.Trim(c.Messages[at].Reasoning, "\n") != read.Reasoning {
 		l.Odd++
 	}

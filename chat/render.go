@@ -28,12 +28,25 @@ type Renderer struct {
 	controls *controls
 	end      string // the control string that ends an assistant's turn; "" when there is none
 	endID    int32
+	read     Reader
 }
+
+// Turn is what an assistant said.
+type Turn struct {
+	Message   Message // its content includes the text of malformed calls
+	Malformed int     // calls that could not be read
+	Ignored   int     // openings of calls where none is read, such as inside reasoning
+	Unclosed  bool    // the text ended while it was still reasoning
+}
+
+// Reader reads the text of a turn. prompt is the end of what the model was shown, tools are those on offer. chat/parse has
+// a reader for each family of models.
+type Reader func(text, prompt string, tools []ToolSpec) Turn
 
 // NewRenderer tries the template on small conversations: it must render them and keep private characters as they are. For
 // Bridge and Layout it must also end an assistant's turn with a control token; EndOfTurn tells.
 func NewRenderer(t Template, tok *tokenizer.Tokenizer) (*Renderer, error) {
-	r := &Renderer{template: t, tok: tok, controls: newControls(tok), endID: -1}
+	r := &Renderer{template: t, tok: tok, controls: newControls(tok), endID: -1, read: readText}
 	probe := string(firstPrivate) + string(mark)
 	text, err := t.Render(Conversation{Messages: []Message{{Role: User, Content: probe}, {Role: Assistant, Content: probe}}}, false)
 	if err != nil {
@@ -54,6 +67,22 @@ func NewRenderer(t Template, tok *tokenizer.Tokenizer) (*Renderer, error) {
 		}
 	}
 	return r, nil
+}
+
+// WithReader returns a renderer that reads turns in the model's syntax. Without a reader, a turn is its text.
+func (r *Renderer) WithReader(read Reader) *Renderer {
+	out := *r
+	out.read = read
+	return &out
+}
+
+func readText(text, _ string, _ []ToolSpec) Turn {
+	return Turn{Message: Message{Role: Assistant, Content: text}}
+}
+
+// Read reads a turn that was sampled behind an observation.
+func (r *Renderer) Read(text string, o Observation, tools []ToolSpec) Turn {
+	return r.read(text, o.Tail, tools)
 }
 
 // escapes reports whether private characters in tools, calls or results come out as JSON escapes. A template that knows no
@@ -80,12 +109,15 @@ func (r *Renderer) EndOfTurn() (int32, bool) { return r.endID, r.end != "" }
 // Tokenizer returns the tokenizer of the renderer.
 func (r *Renderer) Tokenizer() *tokenizer.Tokenizer { return r.tok }
 
+// tailBytes hold what a prompt puts behind the opening of a turn.
+const tailBytes = 128
+
 // Observation is what the policy is shown before a turn.
 type Observation struct {
 	IDs      []int32
-	Thinking bool // it ends with an open <think>: the turn begins inside reasoning
-	Masked   int  // control strings in text from outside, which stayed text
-	Rewrites bool // of a bridge: the template alone would have shown earlier turns differently by now (dropped thinking)
+	Tail     string // the end of its text: whether reasoning is open stands there
+	Masked   int    // control strings in text from outside, which stayed text
+	Rewrites bool   // of a bridge: the template alone would have shown earlier turns differently by now (dropped thinking)
 }
 
 // Prompt renders a whole conversation up to where the assistant speaks.
@@ -108,9 +140,9 @@ func (r *Renderer) Prompt(c Conversation) (Observation, error) {
 func (r *Renderer) observe(m *mask, text string) Observation {
 	parts, masked := m.parts(text)
 	return Observation{
-		IDs:      r.tok.EncodeParts(parts...),
-		Thinking: strings.HasSuffix(strings.TrimRight(text, "\n"), thinkOpen),
-		Masked:   masked,
+		IDs:    r.tok.EncodeParts(parts...),
+		Tail:   text[max(0, len(text)-tailBytes):],
+		Masked: masked,
 	}
 }
 

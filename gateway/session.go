@@ -150,13 +150,13 @@ func (s *Session) read(request chat.Conversation, o chat.Observation, reply engi
 		ids = ids[:n-1]
 	}
 	text := s.gateway.config.Renderer.Tokenizer().Decode(ids)
-	turn := chat.Parse(text, o.Thinking)
+	turn := s.gateway.config.Renderer.Read(text, o, request.Tools)
 	for i := range turn.Message.ToolCalls {
 		turn.Message.ToolCalls[i].ID = fmt.Sprintf("t%03dc%04d", len(s.nodes)-1, i) // nine characters, as Mistral wants
 	}
 	s.path = chat.Conversation{Messages: append(slices.Clone(request.Messages), turn.Message), Tools: request.Tools}
 	s.count(o, turn)
-	return chat.Reply{Message: turn.Message, Text: text, Finish: reply.Finish, Malformed: len(turn.Malformed)}
+	return chat.Reply{Message: turn.Message, Text: text, Finish: reply.Finish, Malformed: turn.Malformed}
 }
 
 func (s *Session) count(o chat.Observation, turn chat.Turn) {
@@ -164,7 +164,7 @@ func (s *Session) count(o chat.Observation, turn chat.Turn) {
 	c.turns.Add(1)
 	c.offered.Add(one(len(s.path.Tools) > 0))
 	c.calls.Add(int64(len(turn.Message.ToolCalls)))
-	c.malformed.Add(int64(len(turn.Malformed)))
+	c.malformed.Add(int64(turn.Malformed))
 	c.unclosed.Add(one(turn.Unclosed))
 	c.masked.Add(int64(o.Masked))
 	c.rewrites.Add(one(o.Rewrites))

@@ -14,6 +14,7 @@ import (
 
 	"molt/agent"
 	"molt/chat"
+	"molt/chat/parse"
 	"molt/engine"
 	"molt/engine/enginetest"
 	"molt/tokenizer"
@@ -45,7 +46,7 @@ var testRenderer = sync.OnceValue(func() *chat.Renderer {
 	if err != nil {
 		panic(err)
 	}
-	return r
+	return r.WithReader(parse.Hermes())
 })
 
 const lookup = "<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"item\": \"pen\"}}\n</tool_call>"

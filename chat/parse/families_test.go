@@ -140,7 +140,7 @@ func TestWhereAnItemEnds(t *testing.T) {
 func TestHostileTextsTakeLinearTime(t *testing.T) {
 	for _, f := range Families() {
 		for _, piece := range fragments[f.Name] {
-			for _, text := range []string{strings.Repeat(piece, 1<<18/len(piece)), strings.Repeat(piece+`"`, 1<<18/len(piece)), piece + strings.Repeat("{", 1<<18), piece + strings.Repeat("[", 1<<18)} {
+			for _, text := range []string{strings.Repeat(piece, 1<<17/len(piece)), strings.Repeat(piece+`"`, 1<<17/len(piece)), piece + strings.Repeat("{", 1<<17), piece + strings.Repeat("[", 1<<17)} {
 				start := time.Now()
 				f.Read(text, "", nil)
 				if d := time.Since(start); d > 5*time.Second {

@@ -89,5 +89,19 @@ func (f *Family) Read(text, prompt string, tools []chat.ToolSpec) Reply {
 	return p.Reply()
 }
 
+// Reader is Read for a chat.Renderer.
+func (f *Family) Reader() chat.Reader {
+	return func(text, prompt string, tools []chat.ToolSpec) chat.Turn {
+		r := f.Read(text, prompt, tools)
+		return chat.Turn{Message: r.Message(), Malformed: r.Count(Malformed), Ignored: r.Ignored, Unclosed: r.Unclosed}
+	}
+}
+
+// Hermes reads what models with Molt's own chat template say.
+func Hermes() chat.Reader {
+	f, _ := Named("hermes") // a test reads it
+	return f.Reader()
+}
+
 // CallsTools reports whether the family reads calls at all.
 func (f *Family) CallsTools() bool { return f.Form != "" }

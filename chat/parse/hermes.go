@@ -8,8 +8,6 @@
 
 package parse
 
-import "molt/chat"
-
 const (
 	hermesOpen  = "<tool_call>"
 	hermesClose = "</tool_call>"
@@ -53,10 +51,4 @@ func hermesEnd(p *Parser) state {
 		return p.unended()
 	}
 	return lost("")
-}
-
-// ReadCall reads the inside of a Hermes call: {"name": …, "arguments": {…}}.
-func ReadCall(text string) (chat.ToolCall, error) {
-	name, id, arguments, err := hermesKeys.read([]byte(text))
-	return chat.ToolCall{ID: id, Name: name, Arguments: arguments}, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"molt/agent"
 	"molt/chat"
+	"molt/chat/parse"
 	"molt/traj"
 )
 
@@ -174,8 +175,8 @@ func FuzzStep(f *testing.F) {
 		}
 		for turn := range Turns {
 			text := []string{a, b, c}[turn%3]
-			said := chat.Parse(text, false)
-			action := agent.Action{Reply: chat.Reply{Message: said.Message, Text: text, Malformed: len(said.Malformed)}, Turn: turn}
+			said := parse.Hermes()(text, "", nil)
+			action := agent.Action{Reply: chat.Reply{Message: said.Message, Text: text, Malformed: said.Malformed}, Turn: turn}
 			r, err := env.Step(context.Background(), action)
 			switch {
 			case err != nil:

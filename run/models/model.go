@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"molt/chat"
+	"molt/chat/parse"
 	"molt/engine"
 	"molt/engine/local"
 	"molt/numeric/model"
@@ -23,16 +24,18 @@ import (
 
 // Model is an open model: weights, tokenizer, chat template.
 type Model struct {
-	Path     string
-	Config   weights.ModelConfig
-	EOS      []int32
-	Shape    model.Config
-	Weights  engine.Weights
-	Steps    int64   // optimizer steps that made the weights, where the folder says so
-	Adapter  string  // PEFT folder of the adapter on the weights; "" for none
-	Dropout  float64 // with which that adapter was trained
-	Tok      *tokenizer.Tokenizer
-	Renderer *chat.Renderer // nil when the model has no chat template: it completes text and holds no conversation
+	Path      string
+	Config    weights.ModelConfig
+	EOS       []int32
+	Shape     model.Config
+	Weights   engine.Weights
+	Steps     int64   // optimizer steps that made the weights, where the folder says so
+	Adapter   string  // PEFT folder of the adapter on the weights; "" for none
+	Dropout   float64 // with which that adapter was trained
+	Tok       *tokenizer.Tokenizer
+	Renderer  *chat.Renderer // nil when the model has no chat template: it completes text and holds no conversation
+	Family    *parse.Family  // the syntax of its replies; nil without a chat template
+	FamilyWhy string         // what Family was found by; "" for the plain one
 
 	texts weights.Model // tokenizer and template files, copied through on export
 }
@@ -88,6 +91,10 @@ func (m *Model) readTexts(folder *weights.Folder) error {
 	template, err := chat.NewJinja(string(folder.ChatTemplate), chat.JinjaOptions{BOS: token(tok, m.Config.BOS), EOS: m.eosText(tok)})
 	if err == nil {
 		m.Renderer, err = chat.NewRenderer(template, tok)
+	}
+	if err == nil {
+		m.Family, m.FamilyWhy = parse.Detect(template.Source(), func(token string) bool { _, ok := tok.ID(token); return ok })
+		m.Renderer = m.Renderer.WithReader(m.Family.Reader())
 	}
 	if err != nil {
 		return &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "mend chat_template.jinja, or choose another model", Err: err}
