@@ -76,7 +76,11 @@ func readGemma2(f *fields, c *ModelConfig) {
 	readAttentionBias(f, c)
 	c.QueryPreAttnScalar = field(f, "query_pre_attn_scalar", 256.0)
 	c.AttnLogitSoftcapping, c.FinalLogitSoftcapping = f.limit("attn_logit_softcapping", 50), f.limit("final_logit_softcapping", 30)
-	c.slide(f, f.window(4096), f.layerTypes(), func(l int) bool { return l%2 == 0 })
+	window := f.window(4096)
+	if size := field(f, "sliding_window_size", window); size != window { // some folders say it twice
+		f.fail("sliding_window_size: %d contradicts sliding_window %d", size, window)
+	}
+	c.slide(f, window, f.layerTypes(), func(l int) bool { return l%2 == 0 })
 }
 
 // readGemma3: transformers reads attn_logit_softcapping and does not apply it, so it is refused.

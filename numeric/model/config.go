@@ -1,10 +1,5 @@
 package model
 
-import (
-	"errors"
-	"fmt"
-)
-
 // Config is the shape of a decoder and the blocks it is made of. The zero value of everything below ValueHead is Llama's.
 type Config struct {
 	Vocab        int     // token ids are 0..Vocab-1
@@ -57,60 +52,6 @@ type Kind struct {
 	Window    int  // most positions that a token sees, its own among them; 0 is all
 	NoRope    bool // positions do not rotate (SmolLM3)
 	LocalRope bool // they rotate by LocalTheta (Gemma 3)
-}
-
-// Validate reports everything that is wrong with c, naming each field.
-func (c Config) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("model: "+format, args...))
-		}
-	}
-	between := func(name string, v, lo, hi int) {
-		check(v >= lo && v <= hi, "%s is %d; it must be between %d and %d", name, v, lo, hi)
-	}
-	between("Vocab", c.Vocab, 2, 1<<20)
-	between("Dim", c.Dim, 16, 1<<16)
-	between("Layers", c.Layers, 1, 1<<10)
-	between("Heads", c.Heads, 1, 1<<10)
-	between("KVHeads", c.KVHeads, 1, 1<<10)
-	between("HeadDim", c.HeadDim, 2, 1<<10)
-	between("FFN", c.FFN, 1, 1<<18)
-	between("MaxPositions", c.MaxPositions, 1, 1<<20)
-	check(c.Dim%16 == 0, "Dim is %d; it must be a multiple of 16", c.Dim)
-	check(c.HeadDim%2 == 0, "HeadDim is %d; it must be even", c.HeadDim)
-	check(c.KVHeads < 1 || c.Heads%c.KVHeads == 0, "Heads is %d; it must be a multiple of KVHeads, %d", c.Heads, c.KVHeads)
-	check(c.NormEps > 0 && c.NormEps < 1, "NormEps is %g; it must be above 0 and below 1", c.NormEps)
-	check(c.RopeTheta >= 1 && c.RopeTheta <= 1e12, "RopeTheta is %g; it must be between 1 and 1e12", c.RopeTheta)
-	check(c.Norms >= PreNorm && c.Norms <= Sandwich, "Norms is %d; it must be PreNorm, PostNorm or Sandwich", c.Norms)
-	check(!c.QKNorm || !c.QKNormWide, "QKNorm and QKNormWide exclude each other")
-	check(!c.Fused || !c.QKVBias && !c.MLPBias, "Fused has no names for biases")
-	check(c.Scaling.Type != "yarn" || c.RopeTheta > 1, "RopeTheta is %g; yarn needs more than 1", c.RopeTheta)
-	check(c.Rotary >= 0 && c.Rotary <= c.HeadDim && c.Rotary%2 == 0, "Rotary is %d; it must be even and at most HeadDim, %d", c.Rotary, c.HeadDim)
-	c.checkKinds(check)
-	for _, f := range []struct {
-		name  string
-		value float32
-	}{{"EmbedScale", c.EmbedScale}, {"AttentionScale", c.AttentionScale}, {"AttentionCap", c.AttentionCap},
-		{"ResidualScale", c.ResidualScale}, {"LogitScale", c.LogitScale}, {"LogitCap", c.LogitCap}} {
-		check(f.value >= 0 && f.value <= 1e6, "%s is %g; it must be between 0 and 1e6", f.name, f.value)
-	}
-	if len(errs) == 0 {
-		check(c.Scaling.validate(c.rotary()/2) == nil, "Scaling: %w", c.Scaling.validate(c.rotary()/2))
-		check(c.Scaling.Type != "longrope" || c.MaxPositions <= c.Scaling.Original, "MaxPositions is %d; longrope changes beyond %d",
-			c.MaxPositions, c.Scaling.Original)
-	}
-	return errors.Join(errs...)
-}
-
-func (c Config) checkKinds(check func(ok bool, format string, args ...any)) {
-	check(c.Kinds == nil || len(c.Kinds) == c.Layers, "Kinds has %d layers of %d", len(c.Kinds), c.Layers)
-	for l, k := range c.Kinds {
-		check(k.Window >= 0, "layer %d has a Window of %d; it must not be below 0", l, k.Window)
-		check(!k.NoRope || !k.LocalRope, "layer %d has both NoRope and LocalRope", l)
-		check(!k.LocalRope || c.LocalTheta >= 1 && c.LocalTheta <= 1e12, "LocalTheta is %g; it must be between 1 and 1e12", c.LocalTheta)
-	}
 }
 
 // kind is layer l's.
