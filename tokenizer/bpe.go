@@ -99,7 +99,9 @@ func (m *bpe) spell(text string, w *workspace) {
 	w.ids = w.ids[:0]
 	if m.raw {
 		for i := range len(text) {
-			w.ids = append(w.ids, m.small[text[i]])
+			if id := m.small[text[i]]; id >= 0 { // otherwise the byte is lost, as in the reference
+				w.ids = append(w.ids, id)
+			}
 		}
 		return
 	}

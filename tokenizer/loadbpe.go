@@ -128,14 +128,14 @@ func (m *bpe) findCuts(merges mergeList) {
 	}
 }
 
-// takeBytes lets text arrive as bytes. It reports false when some byte has no piece: then it must be spelled first.
+// takeBytes lets text arrive as bytes. It reports false when the model needs to see how they are spelled.
 func (m *bpe) takeBytes() bool {
 	if m.prefix != "" || m.suffix != "" || m.byteFallback {
 		return false
 	}
 	var ids [256]int32
 	for b, r := range runeOfByte {
-		if ids[b] = m.small[r]; ids[b] < 0 {
+		if ids[b] = m.small[r]; ids[b] < 0 && m.unknown >= 0 {
 			return false
 		}
 	}
