@@ -61,11 +61,11 @@ func (s *Session) Answer(ctx context.Context, request chat.Conversation) (chat.R
 	if err != nil {
 		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", s.name, len(s.nodes), err)
 	}
-	reply, err := s.sample(ctx, request, observation, reason)
+	reply, err := s.sample(ctx, observation, reason)
 	if err != nil {
 		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", s.name, len(s.nodes), err)
 	}
-	return reply, nil
+	return s.read(request, observation, reply), nil
 }
 
 // observe renders what the policy is shown next. reason is why that starts a new segment, "" when it does not.
@@ -85,14 +85,14 @@ func (s *Session) observe(request chat.Conversation) (chat.Observation, chat.Rea
 }
 
 // sample asks the engine for the next turn and keeps what it returns.
-func (s *Session) sample(ctx context.Context, request chat.Conversation, o chat.Observation, reason chat.Reason) (chat.Reply, error) {
+func (s *Session) sample(ctx context.Context, o chat.Observation, reason chat.Reason) (engine.Reply, error) {
 	prompt := slices.Concat(s.ids, o.IDs)
 	if reason != "" {
 		prompt = o.IDs
 	}
 	sampling, err := s.room(o, prompt)
 	if err != nil {
-		return chat.Reply{}, err
+		return engine.Reply{}, err
 	}
 	r := engine.Request{
 		Prompt:   prompt,
@@ -104,24 +104,24 @@ func (s *Session) sample(ctx context.Context, request chat.Conversation, o chat.
 	reply, err := s.gateway.config.Generator.Generate(ctx, r, nil)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return chat.Reply{}, aborted(ctx)
+		return engine.Reply{}, aborted(ctx)
 	case err != nil:
-		return chat.Reply{}, failure(err, len(s.nodes))
+		return engine.Reply{}, failure(err, len(s.nodes))
 	}
 	if err := Check(reply, r, s.gateway.config.Generator.Capabilities().Vocab); err != nil {
-		return chat.Reply{}, err
+		return engine.Reply{}, err
 	}
 	if len(reply.Tokens) > 0 {
 		s.keep(o, reply, sampling.Temperature, reason)
 		if err := s.identical(r.Prompt); err != nil {
-			return chat.Reply{}, err
+			return engine.Reply{}, err
 		}
 	}
 	if reply.Finish == traj.FinishAbort {
 		s.closed = true // what was sampled is kept, but nothing can follow half a turn
-		return chat.Reply{}, aborted(ctx)
+		return engine.Reply{}, aborted(ctx)
 	}
-	return s.read(request, o, reply), nil
+	return reply, nil
 }
 
 // room is the sampling of a turn, cut to what the rollout has left.
