@@ -3,7 +3,8 @@
 // what it says. Three checks cover all ways in which tokens come:
 //
 //	checkExact      the tokens of a batch's first optimizer step, in the pass that trains on them
-//	checkUnpassed   one segment in turn of those that no such pass sees: flat groups, and all while the critic learns alone
+//	checkUnpassed   one segment in turn of those that no such pass sees: later mini-batches, flat groups, and all while the
+//	                critic learns alone
 //	Probe           a few tokens sampled for the purpose, where batches are older than the learner when they arrive
 
 package train
@@ -33,11 +34,12 @@ func (t *Trainer) checkExact(m micro, in algo.Tokens, start traj.Version) error 
 	return nil
 }
 
-// checkUnpassed scores one segment that nothing else of the batch scores under the policy; another one in every batch.
+// checkUnpassed scores one segment that nothing else of the batch scores under the policy of its start; another one in every
+// batch.
 func (t *Trainer) checkUnpassed(ctx context.Context, b *batch) error {
 	passed := map[*Segment]bool{}
 	if !t.frozen() {
-		for _, s := range t.withGradient(b.segments) {
+		for _, s := range t.withGradient(b.miniBatches(t.cfg.BatchSize)[0].segments) {
 			passed[s] = true
 		}
 	}

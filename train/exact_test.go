@@ -29,6 +29,25 @@ func TestFlatGroupsAreComparedToo(t *testing.T) {
 	}
 }
 
+// TestLaterMiniBatchesAreComparedToo: when they are trained on, the policy has moved.
+func TestLaterMiniBatchesAreComparedToo(t *testing.T) {
+	cfg := config()
+	cfg.BatchSize = 2
+	found := 0
+	for batches := range int64(4) {
+		groups := batchOf(t, []float64{1, 0, .5, .2})
+		logp := &groups[0].Rollouts[3].Nodes[0].LogpGen[0]
+		*logp = math.Nextafter32(*logp, -1)
+		_, err := New(cfg, Models{Policy: enginetest.NewToy(toy)}, State{Batches: batches}).Step(context.Background(), groups)
+		if err != nil && strings.Contains(err.Error(), "sample 3 action token 0: the generator reported") {
+			found++
+		}
+	}
+	if found != 2 { // of the two segments of the second mini-batch, every other time
+		t.Errorf("a wrong segment of the second mini-batch was found in %d of 4 batches", found)
+	}
+}
+
 // TestFrozenPolicyIsComparedToo: nothing trains while the critic learns alone, and the batches are compared all the same.
 func TestFrozenPolicyIsComparedToo(t *testing.T) {
 	cfg := withCritic()
