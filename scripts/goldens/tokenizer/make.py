@@ -8,7 +8,7 @@ import json
 import pathlib
 import sys
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import hostile
 
@@ -78,6 +78,25 @@ PRE_TOKENIZERS = [
 ]
 
 
+CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+WORD = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}%s]*[\p{Ll}\p{Lm}\p{Lo}\p{M}%s]+%s|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}%s]+[\p{Ll}\p{Lm}\p{Lo}\p{M}%s]*%s"
+SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+PATTERNS = {  # of model families whose vocabularies are not at hand
+    "tekken": WORD % ("", "", "", "", "", "") + r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + SPACES,
+    "kimi": r"[\p{Han}]+|" + WORD % (("&&[^\\p{Han}]",) * 2 + (CONTRACTIONS + "?",) + ("&&[^\\p{Han}]",) * 2 + (CONTRACTIONS + "?",)) + r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + SPACES,
+    "qwen3.5": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|" + SPACES,
+    "phi4": r"[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|" + SPACES,
+    "bloom": r" ?[^(\s|[.,!?…。，、।۔،])]+", "falcon": "[0-9][0-9][0-9]",
+    "olmo": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+}
+
+
+def patterns():
+    texts = [s for s in hostile.strings()[::3] if 0 < len(s) < 60]
+    split = lambda p: pre_tokenizers.Split(Regex(p), "isolated")
+    dump(DATA / "patterns.json", {"strings": texts, "patterns": [[n, p, [[x for x, _ in split(p).pre_tokenize_str(s)] for s in texts]] for n, p in PATTERNS.items()]})
+
+
 def components():
     """What single components do to every fourth string."""
     base = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None, "pre_tokenizer": None, "post_processor": None, "decoder": None,
@@ -122,9 +141,11 @@ def main():
         return
     dump(DATA / "hostile.json", {"strings": hostile.strings()})
     (DATA / "sentence.json").write_text(sentence())
-    (DATA / "continued.json").write_text(words("##", ""))
-    (DATA / "ended.json").write_text(words("", "</w>"))
+    for name, marks in (("continued", ("##", "")), ("ended", ("", "</w>"))):
+        if not (DATA / (name + ".json")).exists():  # training breaks ties by chance
+            (DATA / (name + ".json")).write_text(words(*marks))
     components()
+    patterns()
     bases = {name: (DATA / (name + ".json")).read_text() for name in ("trained", "sentence", "continued", "ended")}
     out = DATA / "golden"
     for name, source in bases.items():
