@@ -68,7 +68,7 @@ func block(dst []byte, m *wire.Meta, index int, p wire.Part, done bool) []byte {
 		}
 		return append(dst, '}')
 	}
-	return append(quote(append(dst, `{"type":"text","text":`...), p.Text), `,"citations":null}`...)
+	return append(quote(append(dst, `{"type":"text","text":`...), p.Text), '}')
 }
 
 // stop writes why a reply ended.
