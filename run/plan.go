@@ -29,7 +29,10 @@ type Plan struct {
 	Steps         int64    `json:"steps,omitzero"`   // batches
 	Updates       int64    `json:"updates,omitzero"` // optimizer steps
 	Rollouts      int      `json:"rollouts_per_step,omitzero"`
-	StepTokens    int64    `json:"max_tokens_per_step,omitzero"` // of one batch, prompts and replies, at most
+	StepTokens    int64    `json:"max_tokens_per_step,omitzero"` // of one batch, or of an evaluation: prompts and replies, at most
+	Seconds       float64  `json:"about_seconds"`                // on this machine, as busy as it is now
+	Bound         bool     `json:"seconds_are_a_bound"`          // if every rollout is as long as it may be
+	Notes         []string `json:"notes,omitempty"`              // what the user should think about
 	Memory        []Memory `json:"memory"`
 	MemoryTotal   int64    `json:"memory_total"` // bytes, at most: pages that nothing reaches cost nothing
 	Writes        []string `json:"writes"`
@@ -58,10 +61,21 @@ func (p *Plan) String() string {
 		line("conversations", "%d", p.Conversations)
 	}
 	if p.Steps > 0 {
-		line("steps", "%d, %d optimizer updates", p.Steps, p.Updates)
+		bound := ""
+		if p.Rollouts > 0 { // one whose groups are all flat is left out
+			bound = "at most "
+		}
+		line("steps", "%d, %s%d optimizer updates", p.Steps, bound, p.Updates)
 	}
-	if p.Rollouts > 0 {
+	switch {
+	case p.Steps > 0 && p.Rollouts > 0:
 		line("each step", "%d rollouts, at most %d tokens", p.Rollouts, p.StepTokens)
+	case p.Rollouts > 0:
+		line("rollouts", "%d, at most %d tokens", p.Rollouts, p.StepTokens)
+	}
+	line("time", "%s, as busy as this machine is now", p.expected())
+	for _, n := range p.Notes {
+		line("note", "%s", n)
 	}
 	line("memory", "at most %s", spell.MiB(p.MemoryTotal))
 	for _, m := range p.Memory {
@@ -71,6 +85,13 @@ func (p *Plan) String() string {
 		line([]string{"writes", ""}[min(i, 1)], "%s", w)
 	}
 	return b.String()
+}
+
+func (p *Plan) expected() string {
+	if p.Bound {
+		return "at most about " + roughly(p.Seconds) + ": rollouts are often shorter than they may be"
+	}
+	return "about " + roughly(p.Seconds)
 }
 
 // writes adds what a run would write into its folder.
@@ -106,6 +127,7 @@ func PlanRL(ctx context.Context, cfg *recipe.Config) (*Plan, error) {
 	}
 	p.add("weights as read", 4*p.Parameters)
 	p.Trained = m.Trained
+	p.Seconds, p.Bound = r.effort().seconds(), true
 	p.learner(m)
 	p.generator(m)
 	if err := p.companions(r); err != nil {
@@ -148,6 +170,8 @@ func PlanEval(ctx context.Context, cfg *recipe.Config) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Command: "eval", Model: e.model.Path, Parameters: int64(shape.ParamCount()), HeldOut: len(e.tasks), Rollouts: len(e.tasks) * cfg.Eval.Samples}
+	p.StepTokens = int64(p.Rollouts) * int64(cfg.Rollout.MaxLen)
+	p.Seconds, p.Bound = effort{parameters: p.Parameters, generated: rolloutTokens(cfg, int64(p.Rollouts)), threads: cfg.Engine.Threads}.seconds(), true
 	p.add("weights as read", 4*p.Parameters)
 	p.generator(m)
 	p.Writes = []string{"nothing"}
@@ -170,6 +194,7 @@ func PlanSFT(ctx context.Context, cfg *recipe.SFTConfig) (*Plan, error) {
 	}
 	p.add("weights as read", 4*p.Parameters)
 	p.Trained = m.Trained
+	p.Seconds, p.Notes = s.effort().seconds(), s.notes()
 	p.learner(m)
 	p.writes(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,report.html}",
@@ -202,6 +227,7 @@ func PlanQuickstart(c QuickstartConfig) (*Plan, error) {
 		HeldOut: selectCount + freshCount, Steps: int64(rl.Train.Steps), Updates: int64(rl.Train.Steps) * int64(rl.Rollout.BatchSize*rl.Rollout.Samples/rl.Train.BatchSize),
 		Rollouts: rl.Rollout.BatchSize * rl.Rollout.Samples, StepTokens: int64(rl.Rollout.BatchSize*rl.Rollout.Samples) * int64(rl.Rollout.MaxLen),
 	}
+	p.Seconds = effort{parameters: p.Parameters, trained: quickstartTrained, generated: quickstartGenerated, threads: c.Threads}.seconds()
 	p.learner(m)
 	p.generator(m)
 	p.writes(c.Out, "{demos,prompts,held_out,fresh}.jsonl", "init/, sft/, rl/")

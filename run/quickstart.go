@@ -42,6 +42,9 @@ const (
 	vocabulary  = 512  // most ids of the tokenizer
 
 	tokenizerCount = 1000 // demonstrations that the tokenizer is trained on
+
+	quickstartTrained   = 1_150_000 // tokens, about: they depend on the seed
+	quickstartGenerated = 820_000
 )
 
 // QuickstartResult is the table at the end, and the last line with --json.

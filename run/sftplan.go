@@ -78,11 +78,23 @@ func preflightSFT(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*
 		return nil, &problem.Problem{Code: problem.Setting, Where: "model.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	fmt.Fprintf(talk, "%d conversations, %d steps of %d\n", len(p.examples), p.steps, cfg.Train.BatchSize)
+	for _, n := range p.notes() {
+		fmt.Fprintf(talk, "note: %s\n", n)
+	}
 	m, err := plannedMemory(p.shape, p.engine)
 	if err != nil {
 		return nil, err
 	}
 	return p, fits(m.Learner(), "train.max_tokens_per_micro_batch or data.max_len")
+}
+
+// notes are what the user should think about: a plan of a handful of steps that nobody asked for learns next to nothing.
+func (p *sftPlan) notes() []string {
+	const few = 10
+	if p.cfg.Train.Steps > 0 || p.steps >= few {
+		return nil
+	}
+	return []string{fmt.Sprintf("only %d steps of %d conversations: lower train.batch_size, raise train.max_epochs, or say train.steps", p.steps, p.cfg.Train.BatchSize)}
 }
 
 func (p *sftPlan) settings() error {
