@@ -15,6 +15,7 @@ var table = []evidence{
 	{"harmony", []string{"<|channel|>", "<|message|>"}},
 	{"gemma4", []string{"<|tool_call>", "call:"}},
 	{"kimi-k2", []string{"<|tool_call_argument_begin|>"}},
+	{"deepseek-v4.1", []string{"<｜DSML｜ calls>"}},
 	{"deepseek-dsml", []string{"｜DSML｜"}},
 	{"deepseek", []string{"<｜tool▁call▁begin｜>"}},
 	{"minimax", []string{"<minimax:tool_call>", "<invoke name="}},
@@ -27,8 +28,9 @@ var table = []evidence{
 	{"lfm2", []string{"<|tool_list_start|>"}},
 	{"olmo3", []string{"<function_calls>", "</function_calls>"}},
 	{"granite", []string{"<|tool_call|>", "<|start_of_role|>"}},
-	{"phi4-mini", []string{"<|tool_call|>", "<|tool|>"}},
+	{"phi4-mini", []string{"<|tool|>", "<|/tool|>"}},
 	{"nemotron", []string{"<TOOLCALL>"}},
+	{"jamba", []string{"<tool_calls>", "</tool_calls>"}},
 	{"llama-pythonic", []string{"<|python_start|>"}},
 	{"llama-pythonic", []string{"<|header_start|>", "[func_name1(params_name1=params_value1"}},
 	{"llama3-json", []string{"<|python_tag|>", `"parameters": `}},
@@ -45,6 +47,9 @@ var tokens = []evidence{
 	{"mistral", []string{"[TOOL_CALLS]"}},
 	{"lfm2", []string{"<|tool_call_start|>"}},
 	{"command", []string{"<|START_ACTION|>"}},
+	{"granite", []string{"<|tool_call|>", "<|start_of_role|>"}},
+	{"phi4-mini", []string{"<|tool_call|>", "<|/tool_call|>"}},
+	{"hermes", []string{"<tool_call>", "</tool_call>"}},
 }
 
 // Detect finds the family of a model, and says by what. template is its chat template as its authors wrote it; has reports

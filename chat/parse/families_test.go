@@ -47,6 +47,8 @@ func TestFamilies(t *testing.T) {
 		{"llama-pythonic", "a list is text", `[1, 2] and [f(x=1)]`, `content "[1, 2] and [f(x=1)]"`},
 		{"llama-pythonic", "a positional argument", `[f(1)]`, `content "[f(1)]"|malformed "[f(1)]"`},
 		{"llama-pythonic", "cut", `[f(x=1), g(y=`, `content ", g(y="|call f {"x":1}|malformed ", g(y="`},
+		{"llama-pythonic", "JSON", `<|python_start|><|python_end|>{"name": "f", "parameters": {"x": 1}}`, `call f {"x":1}`},
+		{"lfm2", "a line end in a string", "<|tool_call_start|>[f(s='a\nb')]<|tool_call_end|>", `call f {"s":"a\nb"}`},
 		{"lfm2", "one call", `<|tool_call_start|>[f(x=1)]<|tool_call_end|>Wait.`, `content "Wait."|call f {"x":1}`},
 		{"lfm2", "no list outside the tags", `[f(x=1)]`, `content "[f(x=1)]"`},
 		{"olmo3", "two calls", "<function_calls>f(x=1)\ng()</function_calls>", `call f {"x":1}|call g {}`},
@@ -65,6 +67,7 @@ func TestFamilies(t *testing.T) {
 		{"deepseek-dsml", "two calls", "a\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"s\" string=\"true\">1</｜DSML｜parameter>\n<｜DSML｜parameter name=\"x\" string=\"false\">[1]</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"g\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
 			`content "a"|call f {"s":"1","x":[1]}|call g {}`},
 		{"deepseek-dsml", "V4's name for the section", "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>", `call f {}`},
+		{"deepseek-v4.1", "one call", "\n\n<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"f\">\n<｜DSML｜ parameter name=\"s\" string=\"true\">1</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>", `call f {"s":"1"}`},
 		{"minimax", "one call", "<think>\nhm\n</think>\n\n<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"x\">1</parameter>\n<parameter name=\"s\">2</parameter>\n</invoke>\n</minimax:tool_call>", `reasoning "hm"|call f {"x":1,"s":"2"}`},
 
 		{"glm", "one call", "\n<think>hm</think>\nok\n<tool_call>f\n<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n<arg_key>s</arg_key>\n<arg_value>a\nb</arg_value>\n</tool_call>", `reasoning "hm"|content "ok"|call f {"x":1,"s":"a\nb"}`},
@@ -91,6 +94,8 @@ func TestFamilies(t *testing.T) {
 		{"phi4-mini", "a list", `<|tool_call|>[{"name": "f", "arguments": {"x": "]"}}]<|/tool_call|>`, `call f {"x":"]"}`},
 		{"nemotron", "a list", `<think>hm</think><TOOLCALL>[{"name": "f", "arguments": {}}]</TOOLCALL>`, `reasoning "hm"|call f {}`},
 		{"nemotron", "one good, one bad", `<TOOLCALL>[{"name": "f", "arguments": {}}, {"name": 1}]</TOOLCALL>a`, `content ", {\"name\": 1}a"|call f {}|malformed ", {\"name\": 1}"`},
+		{"jamba", "a list", "<tool_calls>[\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n]</tool_calls>", `call f {"x":1}`},
+		{"jamba", "lines", "<tool_calls>\n{\"name\": \"f\", \"arguments\": {}}\n{\"name\": \"g\", \"arguments\": {}}\n</tool_calls>a", `content "a"|call f {}|call g {}`},
 		{"command", "action", "<|START_THINKING|>hm<|END_THINKING|><|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"f\", \"parameters\": {\"x\": 1}}\n]<|END_ACTION|>", `reasoning "hm"|call f 0 {"x":1}`},
 		{"command", "response", "<|START_RESPONSE|>4<|END_RESPONSE|>", `content "4"`},
 	} {

@@ -4,6 +4,7 @@ package parse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"molt/chat"
@@ -32,8 +33,8 @@ type pair struct{ open, close string }
 var think = pair{"<think>", "</think>"}
 
 // families in the order in which Families lists them.
-var families = define(plain, hermes, qwen3Coder, seedOSS, llama3, llamaPythonic, lfm2, olmo3, mistral, deepseek, deepseekDSML, minimax, glm,
-	kimi, harmony, gemma, granite, phi4Mini, nemotron, command)
+var families = define(plain, hermes, qwen3Coder, seedOSS, llama3, llamaPythonic, lfm2, olmo3, mistral, deepseek, deepseekDSML, deepseekSpaced, minimax, glm,
+	kimi, harmony, gemma, granite, phi4Mini, nemotron, jamba, command)
 
 func define(makers ...func() *Family) []*Family {
 	var out []*Family
@@ -102,6 +103,12 @@ func Hermes() chat.Reader {
 	f, _ := Named("hermes") // a test reads it
 	return f.Reader()
 }
+
+// Drops reports whether a tag says nothing in content, such as the one that closes it.
+func (f *Family) Drops(tag string) bool { return slices.Contains(f.drops.all, tag) }
+
+// Think returns the tags around reasoning; empty when the family has none of its own.
+func (f *Family) Think() (open, closing string) { return f.think.open, f.think.close }
 
 // CallsTools reports whether the family reads calls at all.
 func (f *Family) CallsTools() bool { return f.Form != "" }

@@ -5,10 +5,7 @@
 
 package parse
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // flow is where the running text stands.
 type flow struct {
@@ -63,7 +60,10 @@ func content(p *Parser) state {
 	before, tag, found := p.until(p.family.inContent)
 	p.write(Content, before, from)
 	switch {
-	case found && slices.Contains(p.family.drops.all, tag):
+	case found && p.family.Drops(tag):
+		if !p.flow.said[Content] {
+			return p.family.body
+		}
 		return content
 	case found:
 		p.open(tag)

@@ -24,6 +24,7 @@ func gemma() *Family {
 		think:  pair{"<|channel>thought", "<channel|>"},
 		opens:  newTags("<|tool_call>"),
 		closes: gemmaEnd,
+		drops:  newTags("<|tool_response>"), // ends a turn with calls
 		call:   gemmaCall,
 	}
 }

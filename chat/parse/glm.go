@@ -20,6 +20,7 @@ func glm() *Family {
 		think:  think,
 		opens:  newTags("<tool_call>"),
 		closes: newTags("</tool_call>"),
+		drops:  newTags("<|user|>", "<|observation|>"),
 		call:   glmName,
 	}
 }

@@ -2,6 +2,7 @@
 //
 //	DeepSeek-V3.2, V4:  <｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="x" string="false">1</｜DSML｜parameter>\n
 //	                    </｜DSML｜invoke>\n</｜DSML｜function_calls>; V4 calls the outer element tool_calls
+//	DeepSeek-V4.1:      the same within <｜DSML｜ calls>, and a space behind the second bar everywhere
 //	MiniMax-M2:         <minimax:tool_call>\n<invoke name="f">\n<parameter name="x">1</parameter>\n</invoke>\n</minimax:tool_call>
 //
 // DSML says which values are text; MiniMax leaves the types to the tool's schema.
@@ -24,6 +25,11 @@ type invoke struct {
 func deepseekDSML() *Family {
 	const dsml = "｜DSML｜"
 	return invokes("deepseek-dsml", "<"+dsml, "</"+dsml, "<"+dsml+"function_calls>", "<"+dsml+"tool_calls>")
+}
+
+func deepseekSpaced() *Family {
+	const dsml = "｜DSML｜ "
+	return invokes("deepseek-v4.1", "<"+dsml, "</"+dsml, "<"+dsml+"calls>")
 }
 
 func minimax() *Family { return invokes("minimax", "<", "</", "<minimax:tool_call>") }

@@ -3,11 +3,14 @@
 //	Granite-3:     <|tool_call|>[{"name": "f", "arguments": {…}}]
 //	Phi-4-mini:    <|tool_call|>[{"name": "f", "arguments": {…}}]<|/tool_call|>
 //	Nemotron:      <TOOLCALL>[{"name": "f", "arguments": {…}}]</TOOLCALL>
+//	Jamba:         <tool_calls>[{"name": "f", "arguments": {…}}]</tool_calls>; MiniMax-M1 writes one object a line, and no list
 //	Command:       <|START_ACTION|>[{"tool_call_id": "0", "tool_name": "f", "parameters": {…}}]<|END_ACTION|>
 //
 // One object may stand in place of a list of one.
 
 package parse
+
+import "strings"
 
 var listKeys = &keys{name: []string{"name"}, args: []string{"arguments", "parameters"}, id: []string{"id"}, ignored: []string{"type"}}
 
@@ -23,10 +26,14 @@ func nemotron() *Family {
 	return list("nemotron", think, listKeys, newTags("<TOOLCALL>"), newTags("</TOOLCALL>"), true)
 }
 
+func jamba() *Family {
+	return list("jamba", think, listKeys, newTags("<tool_calls>"), newTags("</tool_calls>"), true)
+}
+
 func command() *Family {
 	k := &keys{name: []string{"tool_name"}, args: []string{"parameters"}, id: []string{"tool_call_id"}}
 	f := list("command", pair{"<|START_THINKING|>", "<|END_THINKING|>"}, k, newTags("<|START_ACTION|>"), newTags("<|END_ACTION|>"), true)
-	f.drops = newTags("<|START_RESPONSE|>", "<|END_RESPONSE|>")
+	f.drops = newTags("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
 	return f
 }
 
@@ -72,6 +79,21 @@ func listItem(k *keys, inList bool) state {
 		p.finishJSON(k)
 		if inList {
 			return listAfter(k)
+		}
+		return objectAfter(k)
+	}
+}
+
+// objectAfter: behind an object that stands in no list another may follow.
+func objectAfter(k *keys) state {
+	return func(p *Parser) state {
+		switch text := strings.TrimLeft(p.rest, spaces); {
+		case text == "" && !p.final:
+			return nil
+		case strings.HasPrefix(text, "{"):
+			p.open("")
+			p.swallow(p.blanks())
+			return listItem(k, false)
 		}
 		return listEnd
 	}

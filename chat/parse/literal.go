@@ -161,13 +161,13 @@ func (l *literals) number() (chat.Value, error) {
 	return v, nil
 }
 
-// text takes a string with Python's escapes.
+// text takes a string with Python's escapes. A line end may stand in it, as the template of LFM2.5 writes it.
 func (l *literals) text() (string, error) {
 	quote, s := l.rest[:1], l.rest[1:]
 	var b strings.Builder
 	for !strings.HasPrefix(s, quote) {
 		switch {
-		case s == "" || s[0] == '\n':
+		case s == "":
 			return "", errPython
 		case s[0] != '\\':
 			b.WriteByte(s[0])

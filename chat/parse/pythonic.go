@@ -1,6 +1,6 @@
 // Calls written in Python, as a list: [f(a=1), g(b="x")]
 //
-//	Llama-3.2, Llama-4:  the list is the turn, perhaps within <|python_start|> and <|python_end|>
+//	Llama-3.2, Llama-4:  the list is the turn, perhaps within <|python_start|> and <|python_end|>; Llama-4 also writes JSON
 //	LFM2:                within <|tool_call_start|> and <|tool_call_end|>
 //	Olmo-3:              within <function_calls> and </function_calls>, one call a line, no brackets
 //
@@ -8,11 +8,10 @@
 
 package parse
 
+import "strings"
+
 func llamaPythonic() *Family {
-	f := pythonic("llama-pythonic", "<|python_start|>", "<|python_end|>")
-	f.body = pythonicBare
-	f.drops = newTags("<|python_end|>")
-	return f
+	return &Family{Name: "llama-pythonic", Form: "[NAME(KEY=VALUE)], or as llama3-json", think: think, drops: newTags("<|python_start|>", "<|python_end|>"), body: pythonicBare}
 }
 
 func lfm2() *Family  { return pythonic("lfm2", "<|tool_call_start|>", "<|tool_call_end|>") }
@@ -23,6 +22,9 @@ func pythonic(name, open, end string) *Family {
 }
 
 func pythonicBare(p *Parser) state {
+	if strings.HasPrefix(strings.TrimLeft(p.rest, spaces), "{") {
+		return llamaStart
+	}
 	return p.bare('[', pythonicStart)
 }
 

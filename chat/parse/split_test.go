@@ -28,6 +28,8 @@ var fragments = map[string][]string{
 		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>"},
 	"deepseek-dsml": {"<｜DSML｜function_calls>\n", "<｜DSML｜tool_calls>\n", `<｜DSML｜invoke name="f">` + "\n", `<｜DSML｜invoke name="`, `">`, `<｜DSML｜parameter name="x" string="false">1</｜DSML｜parameter>` + "\n",
 		`<｜DSML｜parameter name="s" string="true">`, "</｜DSML｜parameter>", "</｜DSML｜invoke>\n", "</｜DSML｜function_calls>", "</｜DSML｜tool_calls>"},
+	"deepseek-v4.1": {"<｜DSML｜ calls>\n", `<｜DSML｜ invoke name="f">` + "\n", `<｜DSML｜ invoke name="`, `">`, `<｜DSML｜ parameter name="x" string="false">1</｜DSML｜ parameter>` + "\n",
+		`<｜DSML｜ parameter name="s" string="true">`, "</｜DSML｜ parameter>", "</｜DSML｜ invoke>\n", "</｜DSML｜ calls>"},
 	"minimax": {"<minimax:tool_call>\n", `<invoke name="f">` + "\n", `<invoke name="`, `">`, `<parameter name="x">1</parameter>` + "\n", `<parameter name="s">`, "</parameter>", "</invoke>\n", "</minimax:tool_call>"},
 	"glm": {"<tool_call>", "</tool_call>", "<tool_call>f\n", "f", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n",
 		"<tool_call>g<arg_key>s</arg_key><arg_value>a</arg_value></tool_call>"},
@@ -39,6 +41,7 @@ var fragments = map[string][]string{
 	"granite":   {"<|tool_call|>", "<tool_call>", "</tool_call>", `[{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]`, `{"name": "f", "arguments": {}}`, `[{"name": "f"`},
 	"phi4-mini": {"<|tool_call|>", "<|/tool_call|>", `[{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]`, `{"name": "f", "arguments": {}}`, `[{"name": "f"`},
 	"nemotron":  {"<TOOLCALL>", "</TOOLCALL>", `[{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]`, `{"name": "f", "arguments": {}}`, `[{"name": "f"`},
+	"jamba":     {"<tool_calls>", "</tool_calls>", `[{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]`, `{"name": "f", "arguments": {}}`, `[{"name": "f"`},
 	"command": {"<|START_ACTION|>", "<|END_ACTION|>", `[{"tool_call_id": "0", "tool_name": "f", "parameters": {"x": 1}}]`, `{"tool_name": "f"}`, "<|START_RESPONSE|>", "<|END_RESPONSE|>",
 		"<|START_THINKING|>", "<|END_THINKING|>"},
 }
