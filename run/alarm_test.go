@@ -141,6 +141,23 @@ func TestDivergedFineTuning(t *testing.T) {
 	}
 }
 
+// TestRepeatedAlarms: an alarm of every step is told now and then, and counted at the end, also across an interruption.
+func TestRepeatedAlarms(t *testing.T) {
+	c := microRL(t)
+	c.Agent.Name, c.Train.Steps, c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = "answer", 12, nil, 0, false
+	half(t, c, "7")
+	result := runRL(t, c)
+	var told []int64
+	for _, a := range metrics.Of[metrics.Alarm](eventsOf(t, c)) {
+		if a.Name == "no-gradient" {
+			told = append(told, a.Step)
+		}
+	}
+	if !slices.Equal(told, []int64{1, 2, 5, 10}) || result.Alarms["no-gradient"] != 12 || !strings.Contains(result.String(), "alarms          no-gradient in 12 steps\n") {
+		t.Errorf("told at %d; result %+v\n%s", told, result, result)
+	}
+}
+
 // TestCanary: at learning rate 0 nothing may move, and generator and learner agree to the bit in every step.
 func TestCanary(t *testing.T) {
 	c := microRL(t)

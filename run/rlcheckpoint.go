@@ -29,6 +29,7 @@ type progress struct {
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
 	Totals   totals   `json:"totals"`
 
+	Raised  repeats          `json:"raised,omitempty"`
 	Dropped map[string]int64 `json:"dropped"` // rollouts that do not train, by reason, as far as they were told about
 }
 

@@ -36,6 +36,7 @@ type RLResult struct {
 	Checkpoint string   `json:"checkpoint"`     // Hugging Face folder of the best weights, or PEFT folder of the best adapter
 	Base       string   `json:"base,omitempty"` // the model that the adapter is for
 	Report     string   `json:"report"`
+	Alarms     repeats  `json:"alarms,omitempty"` // steps in which each was raised
 }
 
 // String is the result as a few lines.
@@ -51,6 +52,7 @@ func (r *RLResult) String() string {
 	if r.Base != "" {
 		s += fmt.Sprintf("base            %s\n", spell.Quoted(r.Base))
 	}
+	s += r.Alarms.line("alarms          %s\n")
 	return s + fmt.Sprintf("%-15s %s\nreport          %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
 }
 
@@ -154,7 +156,7 @@ func (r *rlRun) export(ctx context.Context, name string) error {
 func (r *rlRun) result() *RLResult {
 	s := &r.saved
 	out := &RLResult{
-		Run: r.folder.Path, Steps: s.Step, Seconds: s.Totals.Seconds, Generated: s.Totals.Generated, Trained: s.Totals.Trained,
+		Run: r.folder.Path, Alarms: s.Raised, Steps: s.Step, Seconds: s.Totals.Seconds, Generated: s.Totals.Generated, Trained: s.Totals.Trained,
 		Checkpoint: r.folder.File(folder.BestDir), Report: r.folder.File(folder.ReportFile), Base: baseOf(r.model, r.cfg.Actor.LoRA),
 	}
 	if s.Best != nil {

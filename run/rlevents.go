@@ -178,7 +178,9 @@ func flat(g *traj.Group) bool {
 // alarms names what a healthy run does not show.
 func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dropped map[string]int) {
 	raise := func(name, sentence, fix string) {
-		r.log.Emit(metrics.Alarm{Name: name, Severity: metrics.Warning, Step: step, Sentence: sentence, Fix: fix})
+		if again, tell := r.saved.Raised.count(name); tell {
+			r.log.Emit(metrics.Alarm{Name: name, Severity: metrics.Warning, Step: step, Sentence: sentence + again, Fix: fix})
+		}
 	}
 	if trained.Steps.Updates == 0 && trained.Steps.Skipped == 0 && !trained.Frozen {
 		raise("no-gradient", fmt.Sprintf("step %d: no token had a gradient, so the weights did not change", step), "if it stays so: the prompts are all solved, or all hopeless; look at the rewards")

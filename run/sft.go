@@ -55,6 +55,7 @@ type sftProgress struct {
 	Trained int64          `json:"trained_tokens"`
 	Loss    float64        `json:"loss"` // of the last step
 	Held    *float64       `json:"held_out_loss,omitempty"`
+	Raised  repeats        `json:"raised,omitempty"`
 
 	From     string   `json:"-"` // the checkpoint that this attempt continues
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
@@ -71,6 +72,7 @@ type SFTResult struct {
 	Checkpoint string   `json:"checkpoint"`     // Hugging Face folder of the weights, or PEFT folder of the adapter
 	Base       string   `json:"base,omitempty"` // the model that the adapter is for
 	Report     string   `json:"report"`
+	Alarms     repeats  `json:"alarms,omitempty"` // steps in which each was raised
 }
 
 // String is the result as a few lines.
@@ -82,6 +84,7 @@ func (r *SFTResult) String() string {
 	if r.Base != "" {
 		text += fmt.Sprintf("\nbase    %s", spell.Quoted(r.Base))
 	}
+	text += r.Alarms.line("\nalarms  %s")
 	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
 }
 
@@ -179,8 +182,14 @@ func (s *sftRun) note(res train.SFTResult, held *float64, lr, seconds float64) {
 			Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: int64(res.Learn), Tokens: int64(res.Tokens), WallSeconds: seconds, HeldOut: held,
 		})
 	}
-	if res.Step.Skipped {
-		s.log.Emit(metrics.Alarm{Name: "step-skipped", Severity: metrics.Warning, Step: s.saved.Step, Sentence: fmt.Sprintf("step %d: the gradient norm is no number; the weights did not change", s.saved.Step), Fix: "lower the learning rate"})
+	if !res.Step.Skipped {
+		return
+	}
+	if again, tell := s.saved.Raised.count("step-skipped"); tell {
+		s.log.Emit(metrics.Alarm{
+			Name: "step-skipped", Severity: metrics.Warning, Step: s.saved.Step, Fix: "lower the learning rate",
+			Sentence: fmt.Sprintf("step %d: the gradient norm is no number; the weights did not change", s.saved.Step) + again,
+		})
 	}
 }
 
@@ -252,7 +261,7 @@ func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
 		return nil, err
 	}
 	result := &SFTResult{
-		Run: s.folder.Path, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
+		Run: s.folder.Path, Alarms: s.saved.Raised, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
 		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile),
 		Base: baseOf(s.plan.model, s.cfg.Model.LoRA),
 	}
