@@ -59,7 +59,8 @@ func Create(path string, sinks ...Sink) (*Log, error) {
 
 // Resume continues the events of a run at a checkpoint. toSeq is the number that the checkpoint holds (see
 // CheckpointSaved), 0 for a run that starts over; step is the step that training continues after. Events after toSeq are
-// folded out by a Rewound event; a torn last line is cut. history is what is left: the events up to the checkpoint.
+// folded out by a Rewound event; a torn last line is cut; events that the checkpoint knows and the file does not have are noted.
+// history is what is left: the events up to the checkpoint.
 func Resume(path string, toSeq, step int64, sinks ...Sink) (l *Log, history []Record, err error) {
 	records, whole, err := readAll(path)
 	if err != nil {
@@ -77,8 +78,18 @@ func Resume(path string, toSeq, step int64, sinks ...Sink) (l *Log, history []Re
 		l.seq, l.attempt = max(l.seq, r.Seq), max(l.attempt, r.Attempt+1)
 	}
 	history = discard(Fold(records), toSeq)
-	l.pending = append([]Event{Rewound{ToSeq: toSeq, Step: step}}, l.replay(history)...)
+	l.pending = append([]Event{Rewound{ToSeq: toSeq, Step: step}}, cutOff(records, toSeq)...)
+	l.pending = append(l.pending, l.replay(history)...)
 	return l, history, nil
+}
+
+// cutOff says which events were cut off the end of a file: those between its last one and toSeq.
+func cutOff(records []Record, toSeq int64) []Event {
+	so := reader{records: records}
+	if so.next() > toSeq {
+		return nil
+	}
+	return []Event{Note{Text: span(so.next(), toSeq) + " missing at the end of the file: it was cut after the checkpoint was written"}}
 }
 
 // Emit records an event and gives its number. It never fails: see Err.

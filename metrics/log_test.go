@@ -116,6 +116,35 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
+// TestACutFileIsNoted: whole lines that are gone leave no torn one behind, but the checkpoint knows their numbers.
+func TestACutFileIsNoted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	l := createLog(t, path)
+	for _, text := range []string{"a", "b", "c", "d"} {
+		l.Emit(Note{text})
+	}
+	closeOrFail(t, l)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for whole, want := range map[int]string{4: "", 3: "event 4 is missing", 1: "events 2 to 4 are missing", 0: "events 1 to 4 are missing"} {
+		mustWrite(t, path, []byte(strings.Join(strings.SplitAfter(string(text), "\n")[:whole], "")))
+		l, _ := resumeLog(t, path, 4, 1)
+		l.Emit(StepDone{Step: 2})
+		closeOrFail(t, l)
+		var noted string
+		for r, n := range Of[Note](readOrFail(t, path)) {
+			if r.Seq > 4 {
+				noted += n.Text
+			}
+		}
+		if (noted == "") != (want == "") || !strings.HasPrefix(noted, want) {
+			t.Errorf("%d lines left: noted %q; want %q", whole, noted, want)
+		}
+	}
+}
+
 func TestReadNamesTheBadLine(t *testing.T) {
 	good := `{"seq":1,"time":"2026-11-30T18:25:03Z","attempt":1,"kind":"note","data":{"text":"x"}}` + "\n"
 	for name, c := range map[string]struct{ text, want string }{
