@@ -148,8 +148,8 @@ func (s *Session) landed(index int32, q *asking) *flight {
 }
 
 // count adds a turn to what the gateway has seen.
-func (s *Session) count(f *flight, r *reading, found outcome) {
-	segments := one(f.turn.Parent < 0 && f.index != 0)
+func (s *Session) count(f *flight, index int32, r *reading, found outcome) {
+	segments := one(f.turn.Parent < 0 && index > 0)
 	s.gateway.counts.add(func(c *Counts) {
 		c.Turns++
 		c.Offered += one(f.turn.Tools)

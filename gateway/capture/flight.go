@@ -99,7 +99,7 @@ func (f *flight) land(reply engine.Reply, err error) {
 		f.session.drop(f, err)
 	}
 	if problem == nil {
-		f.session.count(f, r, found)
+		f.session.count(f, index, r, found)
 	}
 	f.mu.Lock()
 	f.tokens, f.over, f.failed, f.end, f.index = tokens, true, problem, e, index

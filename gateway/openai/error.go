@@ -53,7 +53,7 @@ var classes = [...]struct {
 	wire.TooLarge:     {413, "invalid_request_error", "request_too_large"},
 	wire.BadMedia:     {415, "invalid_request_error", "unsupported_media_type"},
 	wire.Limited:      {429, "rate_limit_error", "rate_limit_exceeded"},
-	wire.Overloaded:   {503, "server_error", "server_is_overloaded"},
+	wire.Overloaded:   {503, "server_error", "server_error"}, // not server_is_overloaded: Codex gives up on that,
 	wire.Expired:      {504, "server_error", "timeout"},
 	wire.Broken:       {500, "server_error", "internal_error"},
 	wire.Upgrade:      {426, "invalid_request_error", "upgrade_not_supported"},

@@ -204,7 +204,7 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 		want       string
 	}{
 		{"/v1/messages", message, 529, "overloaded_error"},
-		{"/v1/chat/completions", chat, 503, "server_is_overloaded"},
+		{"/v1/chat/completions", chat, 503, "server_error"},
 		{"/v1/chat/completions", chat, 500, "internal_error"},
 		{"/v1/messages", message, 200, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\""},
 	} {
