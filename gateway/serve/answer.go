@@ -39,7 +39,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, sessi
 	defer func() { call.Close(delivered) }()
 	if request.Stream {
 		out := &outlet{server: s, w: w, control: control, stream: d.stream(s, request), call: call}
-		delivered = out.run(r, d)
+		if delivered = out.run(r, d); out.broken {
+			panic(http.ErrAbortHandler)
+		}
 		return
 	}
 	whole, p := call.Whole(r.Context())
@@ -117,6 +119,7 @@ type outlet struct {
 	call    *capture.Call
 	buffer  []byte
 	begun   bool
+	broken  bool // the connection must be cut
 }
 
 // run reports whether the client has the whole reply. An error before the first piece has its own status; the first piece, or
@@ -129,6 +132,9 @@ func (o *outlet) run(r *http.Request, d dialect) bool {
 		switch {
 		case p != nil && !o.begun:
 			o.server.fail(o.w, r, d, p)
+			return false
+		case p != nil && d.hangs && p.Class == wire.Overloaded:
+			o.broken = true
 			return false
 		case p != nil:
 			o.buffer = o.stream.Fail(o.buffer[:0], p)

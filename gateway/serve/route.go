@@ -22,6 +22,9 @@ type dialect struct {
 	encode func(s *Server, r *wire.Request, reply *wire.Reply) []byte
 	fail   func(p *wire.Problem) (int, []byte)
 	count  bool // answers with the number of tokens
+	// hangs up on a stream whose client should try again: clients of this wire take an error inside a stream for the end, and
+	// a broken connection for what it is.
+	hangs bool
 }
 
 var (
@@ -32,6 +35,7 @@ var (
 		stream: func(_ *Server, r *wire.Request) wire.Stream { return openai.NewStream(r, false) },
 		encode: func(_ *Server, r *wire.Request, reply *wire.Reply) []byte { return openai.Encode(r, reply, false) },
 		fail:   openai.Error,
+		hangs:  true,
 	}
 	rawWire = dialect{
 		decode: func(_ *capture.Session, body []byte) (*wire.Request, *wire.Problem) { return openai.DecodeRaw(body) },
@@ -56,6 +60,7 @@ var (
 		stream: func(_ *Server, r *wire.Request) wire.Stream { return anthropic.NewStream(r) },
 		encode: func(_ *Server, r *wire.Request, reply *wire.Reply) []byte { return anthropic.Encode(r, reply) },
 		fail:   anthropic.Error,
+		hangs:  true,
 	}
 )
 

@@ -196,6 +196,7 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 	chat := `{"messages":[{"role":"user","content":"hi"}],"stream":true}`
 	l := newLab(t, []script.Line{
 		{Trouble: "unavailable"}, {Trouble: "unavailable"}, {Trouble: "broken"}, {Text: "half a reply", Trouble: "unavailable", After: 3},
+		{Text: "half a reply", Trouble: "unavailable", After: 3}, {Text: "half a reply", Trouble: "unavailable", After: 3},
 	}, nil)
 	key := "/s/" + l.session.Key
 	for _, c := range []struct {
@@ -206,11 +207,19 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 		{"/v1/messages", message, 529, "overloaded_error"},
 		{"/v1/chat/completions", chat, 503, "server_error"},
 		{"/v1/chat/completions", chat, 500, "internal_error"},
-		{"/v1/messages", message, 200, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\""},
+		{"/v1/responses", `{"input":"hi","stream":true}`, 200, "event: response.failed\n"},
 	} {
 		status, body := l.do("POST", key+c.path, c.body)
 		if status != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d %s; want %d with %q", c.path, status, body, c.status, c.want)
+		}
+	}
+	for path, body := range map[string]string{"/v1/messages": message, "/v1/chat/completions": chat} {
+		response := l.send("POST", key+path, strings.NewReader(body))
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err == nil || response.StatusCode != 200 || !strings.Contains(string(text), "h") || strings.Contains(string(text), "error") {
+			t.Errorf("%s: a stream that breaks ends with %v: %s", path, err, text)
 		}
 	}
 	long := strings.Repeat("word ", 1<<16)
