@@ -11,7 +11,7 @@ import (
 
 // helpCmd is `molt help TOPIC`.
 type helpCmd struct {
-	Topic string `arg:"" optional:"" help:"settings, settings.sft, exit-codes, environment or formats."`
+	Topic string `arg:"" optional:"" help:"A command, or settings, settings.sft, exit-codes, environment or formats."`
 }
 
 func (c *helpCmd) Run(a *app) error {
@@ -33,10 +33,14 @@ func (c *helpCmd) Run(a *app) error {
 	default:
 		topics := []string{"settings", "settings.sft", "exit-codes", "environment", "formats"}
 		what := fmt.Sprintf("no topic %q", c.Topic)
-		if near := spell.Nearest(c.Topic, topics); near != "" {
+		known := topics
+		for _, command := range a.model.Children {
+			known = append(known, command.Name)
+		}
+		if near := spell.Nearest(c.Topic, known); near != "" {
 			what += "; did you mean " + near + "?"
 		}
-		return &problem.Problem{Code: problem.Usage, What: what, Fix: "choose one of " + strings.Join(topics, ", ")}
+		return &problem.Problem{Code: problem.Usage, What: what, Fix: "name a command, or one of " + strings.Join(topics, ", ")}
 	}
 	return nil
 }
@@ -87,6 +91,13 @@ const environment = `MOLT_KERNEL      plain, avx2 or avx512: which kernels to us
 NO_COLOR         any value switches colour off
 CLICOLOR_FORCE   any value but 0 switches colour on, also where output is no terminal
 TERM             dumb gives plain lines
+
+Models by name (org/name) are found and kept as Python's huggingface_hub does:
+
+HF_HUB_CACHE     folder of the cache; without it $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub
+HF_TOKEN         token for gated and private models; without it that of $HF_TOKEN_PATH or $HF_HOME/token
+HF_ENDPOINT      URL of another hub
+HF_HUB_OFFLINE   1 uses the cache only, and asks nobody
 
 Nothing in the environment changes the result of a run.
 `

@@ -71,5 +71,5 @@ func TestModelsByName(t *testing.T) {
 		t.Errorf("the plan does not name the commit: %+v", plan)
 	}
 	run("HF_HUB_OFFLINE=0", "model", "info", "other/name").want(t, exitRefused, "cannot be reached")
-	run("HF_HUB_OFFLINE=0", "model", "info", "cache/name").want(t, exitRefused, "cache/name: no such file or directory")
+	run("HF_HUB_OFFLINE=0", "model", "info", "cache/name").want(t, exitRefused, "cache/name: there is no such model")
 }

@@ -73,7 +73,7 @@ func (p *Plan) String() string {
 	case p.Rollouts > 0:
 		line("rollouts", "%d, at most %d tokens", p.Rollouts, p.StepTokens)
 	}
-	line("time", "%s, as busy as this machine is now", p.expected())
+	line("time", "%s", p.expected())
 	for _, n := range p.Notes {
 		line("note", "%s", n)
 	}
@@ -89,9 +89,9 @@ func (p *Plan) String() string {
 
 func (p *Plan) expected() string {
 	if p.Bound {
-		return "at most about " + roughly(p.Seconds) + ": rollouts are often shorter than they may be"
+		return "at most " + roughly(p.Seconds) + ": rollouts are often shorter than they may be"
 	}
-	return "about " + roughly(p.Seconds)
+	return roughly(p.Seconds)
 }
 
 // writes adds what a run would write into its folder.

@@ -5,7 +5,6 @@ package run
 
 import (
 	"fmt"
-	"time"
 
 	"molt/run/machine"
 	"molt/run/recipe"
@@ -78,13 +77,13 @@ func (p *sftPlan) effort() effort {
 func roughly(seconds float64) string {
 	switch {
 	case seconds < 10:
-		return "some seconds"
+		return "a few seconds"
 	case seconds < 90:
-		return fmt.Sprintf("%.0f s", 10*float64(int(seconds/10+0.5)))
+		return fmt.Sprintf("about %d s", 10*int(seconds/10+0.5))
 	case seconds < 90*60:
-		return fmt.Sprintf("%.0f min", seconds/60)
+		return fmt.Sprintf("about %.0f min", seconds/60)
 	case seconds < 48*3600:
-		return fmt.Sprintf("%.0f h", seconds/3600)
+		return fmt.Sprintf("about %.0f h", seconds/3600)
 	}
-	return fmt.Sprintf("%.0f days", seconds/float64(24*time.Hour/time.Second))
+	return fmt.Sprintf("about %.0f days", seconds/(24*3600))
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,22 +52,25 @@ func findRun(path string) (string, error) {
 	if _, err := os.Stat(path); err != nil {
 		return "", &problem.Problem{Code: problem.RunFolder, Where: path, What: "cannot read the run", Why: problem.Reason(err), Fix: nearbyRuns(path), Err: err}
 	}
-	for _, at := range []string{path, filepath.Join(path, "rl")} {
-		if _, err := os.Stat(filepath.Join(at, folder.EventsFile)); !errors.Is(err, fs.ErrNotExist) {
-			return at, nil
-		}
+	if at, err := runIn(path); err == nil {
+		return at, nil
 	}
 	return "", &problem.Problem{Code: problem.RunFolder, Where: path, What: "the folder holds no run", Why: "there is no " + folder.EventsFile, Fix: nearbyRuns(filepath.Join(path, "x"))}
 }
 
 // nearbyRuns names the runs that lie beside path.
 func nearbyRuns(path string) string {
-	found, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(path)), "*", folder.EventsFile))
+	parent := filepath.Dir(path)
+	entries, err := os.ReadDir(parent)
+	var found []string
+	for _, e := range entries {
+		at := filepath.Join(parent, e.Name())
+		if _, none := runIn(at); none == nil {
+			found = append(found, at)
+		}
+	}
 	if err != nil || len(found) == 0 {
 		return "name a folder that molt quickstart, rl or sft wrote"
-	}
-	for i := range found {
-		found[i] = filepath.Dir(found[i])
 	}
 	if near := spell.Nearest(path, found); near != "" {
 		return "did you mean " + spell.Quoted(near) + "?"
@@ -80,9 +82,15 @@ func nearbyRuns(path string) string {
 	return "runs here: " + strings.Join(found, ", ")
 }
 
-// globQuote takes the meaning from the characters of a pattern.
-func globQuote(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+// runIn gives the folder with the events: path itself, or the reinforcement learning of a quickstart.
+func runIn(path string) (string, error) {
+	var err error
+	for _, at := range []string{path, filepath.Join(path, "rl")} {
+		if _, err = os.Stat(filepath.Join(at, folder.EventsFile)); err == nil {
+			return at, nil
+		}
+	}
+	return "", err
 }
 
 // Rollout finds a kept rollout: best, worst, or STEP/GROUP/SAMPLE, behind train: or held_out: where both have it.
