@@ -4,7 +4,7 @@
 // and a bridge: the end of its turn if it did not sample one, the new messages, the opening of its next turn. The bridge is
 // a suffix of the template's own rendering, and its border is proven, not guessed (reference/wires.md, section 2.3): the
 // conversation is rendered with and without the new messages, a private mark in place of what the assistant said, and what
-// stands behind the mark in the shorter text must begin what stands behind it in the longer one.
+// stands behind the mark in the shorter text, up to the end of the turn, must begin what stands behind it in the longer one.
 
 package chat
 
@@ -28,6 +28,7 @@ type Renderer struct {
 	controls *controls
 	end      string // the control string that ends an assistant's turn; "" when there is none
 	endID    int32
+	local    bool // local.go
 	read     Reader
 }
 
@@ -63,6 +64,7 @@ func NewRenderer(t Template, tok *tokenizer.Tokenizer) (*Renderer, error) {
 		if c.special && strings.HasPrefix(tail, c.text) {
 			r.end = c.text
 			r.endID, _ = tok.ID(c.text)
+			r.local = r.isLocal()
 			break
 		}
 	}
@@ -105,6 +107,9 @@ func firstByte(s string) byte {
 
 // EndOfTurn is the id that ends an assistant's turn; false when the template has none.
 func (r *Renderer) EndOfTurn() (int32, bool) { return r.endID, r.end != "" }
+
+// Local reports whether a bridge depends on nothing before its turn, and so costs what is new.
+func (r *Renderer) Local() bool { return r.local }
 
 // Tokenizer returns the tokenizer of the renderer.
 func (r *Renderer) Tokenizer() *tokenizer.Tokenizer { return r.tok }
@@ -153,6 +158,9 @@ func (r *Renderer) Bridge(before Conversation, turn Message, next []Message, las
 	if r.end == "" {
 		return Observation{}, fmt.Errorf("chat: bridging to the next turn: nothing ends the assistant's turn: %w", ErrNotLocal)
 	}
+	if r.local {
+		before = brief
+	}
 	m := &mask{controls: r.controls}
 	c, err := m.conversation(Conversation{slices.Concat(before.Messages, []Message{turn}, next), before.Tools})
 	if err != nil {
@@ -187,15 +195,15 @@ func (r *Renderer) suffix(c Conversation, at int) (suffix string, rewrites bool,
 	}
 	before, shortTail, ok := strings.Cut(short, string(mark))
 	again, longTail, okToo := strings.Cut(long, string(mark))
-	switch {
-	case !ok || !okToo || strings.ContainsRune(shortTail, mark) || strings.ContainsRune(longTail, mark):
+	if !ok || !okToo || strings.ContainsRune(shortTail, mark) || strings.ContainsRune(longTail, mark) {
 		return "", false, fmt.Errorf("what the assistant says is not rendered once: %w", ErrNotLocal)
-	case !strings.HasPrefix(longTail, shortTail):
-		return "", false, fmt.Errorf("the end of a turn changes with what follows: %w", ErrNotLocal)
 	}
 	closing := strings.LastIndex(shortTail, r.end)
-	if closing < 0 {
+	switch {
+	case closing < 0:
 		return "", false, fmt.Errorf("a turn does not end with %s: %w", r.end, ErrNotLocal)
+	case !strings.HasPrefix(longTail, shortTail[:closing+len(r.end)]): // behind that, some templates close the whole text
+		return "", false, fmt.Errorf("the end of a turn changes with what follows: %w", ErrNotLocal)
 	}
 	return longTail[closing:], before != again, nil
 }

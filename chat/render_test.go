@@ -149,7 +149,7 @@ func TestTemplatesThatAreNotLocal(t *testing.T) {
 	const wrap = "{% for m in messages %}<|im_start|>{{ m.role }} "
 	for _, c := range []struct{ name, source, want string }{
 		{"no end of turn", "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}", "nothing ends"},
-		{"the end moves", wrap + "{{ m.content }}<|im_end|>{% if loop.last and messages|length == 2 %}!{% endif %}{% endfor %}", "changes with what follows"},
+		{"the end moves", wrap + "{{ m.content }}{% if not loop.last %}!{% endif %}<|im_end|>{% endfor %}", "changes with what follows"},
 		{"said twice", wrap + "{{ m.content }}<|im_end|>{% endfor %}{% if messages|length > 2 %}{{ messages[1].content }}{% endif %}", "not rendered once"},
 	} {
 		tmpl, err := NewJinja(c.source, JinjaOptions{})

@@ -252,11 +252,12 @@ func (f *Facts) turn(prompt, shown string) (text, behind string, ok bool) {
 // local compares what stands between two turns behind a long conversation and behind a short one.
 func local(t chat.Template) (bool, string) {
 	short := []chat.Message{{Role: chat.User, Content: "x"}}
-	long := []chat.Message{{Role: chat.System, Content: "Be kind."}, {Role: chat.User, Content: "y"}, {Role: chat.Assistant, Content: "z"}, {Role: chat.User, Content: "x"}}
+	long := []chat.Message{{Role: chat.System, Content: "Be kind."}, {Role: chat.User, Content: "y"}, {Role: chat.Assistant, Content: "z", ToolCalls: calls[:1]}, results[0],
+		{Role: chat.Assistant, Content: "z"}, {Role: chat.User, Content: "x"}}
 	for _, turn := range turns {
 		turn.said.Role, turn.said.Content = chat.Assistant, word
 		a, errA := behind(t, chat.Conversation{Messages: append(short[:1:1], turn.said)}, turn.next)
-		b, errB := behind(t, chat.Conversation{Messages: append(long[:4:4], turn.said), Tools: tools}, turn.next)
+		b, errB := behind(t, chat.Conversation{Messages: append(long[:len(long):len(long)], turn.said), Tools: tools}, turn.next)
 		switch {
 		case (errA == nil) != (errB == nil):
 			return false, fmt.Sprintf("%s: only one of two renders: %v, %v", turn.name, errA, errB)
