@@ -95,8 +95,16 @@ func null(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
 
 const (
 	maxNesting    = 8  // Sequences inside Sequences
-	maxComponents = 64 // in one Sequence
+	maxComponents = 64 // of one kind, in all Sequences together
 )
+
+// tooMany refuses one more component than maxComponents.
+func tooMany(path string, have int) error {
+	if have < maxComponents {
+		return nil
+	}
+	return fmt.Errorf("%s: more than %d components", path, maxComponents)
+}
 
 // component returns the type of the component at path. It reads no further than that.
 func component(path string, v jsontext.Value) (string, error) {
@@ -138,9 +146,6 @@ func fields(path string, v jsontext.Value, out any) error {
 
 // sequence reads the components of a Sequence in order.
 func sequence(path string, values []jsontext.Value, read func(path string, v jsontext.Value) error) error {
-	if len(values) > maxComponents {
-		return fmt.Errorf("%s: %d components; at most %d", path, len(values), maxComponents)
-	}
 	for i, v := range values {
 		if err := read(fmt.Sprintf("%s[%d]", path, i), v); err != nil {
 			return err

@@ -69,8 +69,8 @@ func (t *Tokenizer) plant(i int, a AddedToken) error {
 		tr = &t.norm
 		key, _ = t.normalized(key, nil)
 	}
-	if key == "" {
-		return fmt.Errorf("added_tokens: %q is empty after normalization", a.Content)
+	if key == "" || len(key) > 2*maxAddedBytes {
+		return fmt.Errorf("added_tokens: %q is %d bytes after normalization; 1 to %d are supported", a.Content, len(key), 2*maxAddedBytes)
 	}
 	t.pieces[a.ID] = key
 	tr.add(key, i)

@@ -24,7 +24,7 @@ func (d *decoderReader) read(path string, v jsontext.Value) error {
 		return fmt.Errorf("%s: missing; without one the reference puts a space between all tokens", path)
 	}
 	kind, err := component(path, v)
-	if err != nil {
+	if err = cmp.Or(err, tooMany(path, len(d.stages))); err != nil {
 		return err
 	}
 	if d.fused && kind != "Strip" && kind != "Fuse" {

@@ -30,7 +30,7 @@ func (n *normalizerReader) read(path string, v jsontext.Value) error {
 		return nil
 	}
 	kind, err := component(path, v)
-	if err != nil {
+	if err = cmp.Or(err, tooMany(path, len(n.all))); err != nil {
 		return err
 	}
 	switch kind {

@@ -22,7 +22,7 @@ func (r *splitReader) read(path string, v jsontext.Value) error {
 		return nil
 	}
 	kind, err := component(path, v)
-	if err != nil {
+	if err = cmp.Or(err, tooMany(path, len(r.all))); err != nil {
 		return err
 	}
 	var p preTokenizer

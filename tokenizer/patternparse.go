@@ -17,6 +17,7 @@ const (
 	maxGroups       = 50   // inside each other
 	maxWays         = 1000 // choices that backtracking may try besides those of unbounded repeats
 	maxCount        = 64   // {n,m} counts up to here
+	maxClasses      = 256  // characters and classes in a pattern, each of which takes 8 kB
 	unbounded       = 1 << 30
 )
 
@@ -100,11 +101,12 @@ func canBeEmpty(branches [][]term) bool {
 }
 
 type patternReader struct {
-	in    string
-	at    int
-	depth int
-	fold  bool // inside (?i: )
-	look  bool // inside a look-ahead
+	in      string
+	at      int
+	classes int
+	depth   int
+	fold    bool // inside (?i: )
+	look    bool // inside a look-ahead
 }
 
 // alternatives reads a | b | … up to ) or the end.
@@ -135,6 +137,9 @@ func (p *patternReader) alternatives() (branches [][]term, ways int, err error) 
 
 // term reads one atom and the quantifier behind it, and counts the ways to match them.
 func (p *patternReader) term() (t term, ways int, err error) {
+	if p.classes++; p.classes > maxClasses {
+		return t, 0, fmt.Errorf("more than %d characters and classes", maxClasses)
+	}
 	if t, ways, err = p.atom(); err != nil {
 		return t, 0, err
 	}

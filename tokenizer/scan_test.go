@@ -141,7 +141,7 @@ func regexp2Spans(re *regexp2.Regexp, s string) []span {
 
 // TestPatternsAreLinear: what takes a backtracking engine minutes or ages.
 func TestPatternsAreLinear(t *testing.T) {
-	const n = 300_000
+	const n = 100_000
 	for _, c := range []struct{ pattern, text string }{
 		{`a*a*b`, strings.Repeat("a", n)}, {`a*a*a*a*b`, strings.Repeat("a", n)}, {`a+b|a`, strings.Repeat("a", n)}, {`(?:a|a|a)(?:a|a|a)(?:a|a|a)a*b`, strings.Repeat("a", n)},
 		{`[ab]*[ab]*a*c`, strings.Repeat("ab", n)}, {`a*?a*?b`, strings.Repeat("a", n)}, {`a++b|a`, strings.Repeat("a", n)}, {`a*(?!a)(?!b)c|.`, strings.Repeat("ab", n)},
@@ -160,7 +160,7 @@ func TestPatternsAreLinear(t *testing.T) {
 func TestRandomPatterns(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	tried := 0
-	for range 3000 {
+	for range 1500 {
 		pattern := randomPattern(random, 3)
 		re, err := parse(pattern)
 		if err != nil {
@@ -181,7 +181,7 @@ func TestRandomPatterns(t *testing.T) {
 			}
 		}
 	}
-	if tried < 1000 {
+	if tried < 500 {
 		t.Errorf("only %d patterns could be read", tried)
 	}
 }

