@@ -3,8 +3,10 @@
 package chat
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"molt/chat/jinja"
@@ -19,7 +21,7 @@ type Template interface {
 // JinjaOptions are what a template can see besides the conversation.
 type JinjaOptions struct {
 	BOS, EOS string    // bos_token and eos_token; "" for a model that has none
-	Now      time.Time // what strftime_now tells, one for a whole run; zero: a template that asks for it fails
+	Now      time.Time // what strftime_now tells, one for a whole run; zero: there is no such function, and Llama's templates show a date of their own
 	Kwargs   []Member  // further variables, such as enable_thinking
 }
 
@@ -49,6 +51,9 @@ func (t *Jinja) Render(c Conversation, generate bool) (string, error) {
 	if err == nil {
 		err = v.err
 	}
+	if err != nil && t.options.Now.IsZero() && strings.Contains(err.Error(), `"strftime_now" is undefined`) {
+		err = errors.New("it asks for the date, which is not given")
+	}
 	if err != nil {
 		return "", fmt.Errorf("chat: rendering the chat template: %w", err)
 	}
@@ -71,7 +76,9 @@ func (v *variables) all(o JinjaOptions, c Conversation, generate bool) map[strin
 		"tools":                 v.tools(c.Tools),
 		"documents":             nil,
 		"add_generation_prompt": generate,
-		"strftime_now":          jinja.NewFunction("strftime_now", o.now),
+	}
+	if !o.Now.IsZero() {
+		all["strftime_now"] = jinja.NewFunction("strftime_now", o.now)
 	}
 	if o.BOS != "" {
 		all["bos_token"] = o.BOS
@@ -97,15 +104,13 @@ func (v *variables) tools(specs []ToolSpec) any {
 }
 
 func (o JinjaOptions) now(args []any) (any, error) {
-	if len(args) != 1 {
-		return nil, fmt.Errorf("strftime_now takes a format")
+	if len(args) == 1 {
+		if format, ok := args[0].(string); ok {
+			text, err := strftime(o.Now, format)
+			return text, err
+		}
 	}
-	format, ok := args[0].(string)
-	if o.Now.IsZero() || !ok {
-		return nil, fmt.Errorf("the template asks for the date, which this run does not give")
-	}
-	text, err := strftime(o.Now, format)
-	return text, err
+	return nil, fmt.Errorf("strftime_now takes a format")
 }
 
 // message has the entries that transformers gives: reasoning under two names, since gpt-oss reads "thinking".

@@ -99,7 +99,7 @@ func TestTemplateGivesTheDate(t *testing.T) {
 		format string
 		now    time.Time
 		want   string
-	}{{"%Y", time.Time{}, "asks for the date"}, {"%Q", pinned, "%Q is not known"}} {
+	}{{"%Y", time.Time{}, "asks for the date, which is not given"}, {"%Q", pinned, "%Q is not known"}} {
 		tmpl, err := NewJinja("{{ strftime_now('"+c.format+"') }}", JinjaOptions{Now: c.now})
 		if err != nil {
 			t.Fatal(err)
