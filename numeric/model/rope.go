@@ -16,10 +16,8 @@ type rope struct {
 
 func newRope(theta float64, scaling Scaling, half, positions int, floats func(int) []float32) rope {
 	r := rope{cos: floats(positions * half), sin: floats(positions * half), half: half}
-	base := root(theta, half)
-	scale, factor := scaling.frequencies(theta, half), scaling.attention()
-	for i := range half {
-		frequency := scale(i, float32(1/power(base, i)))
+	factor := scaling.attention()
+	for i, frequency := range scaling.frequencies(theta, half) {
 		for p := range positions {
 			sin, cos := sincos(float64(float32(p) * frequency))
 			r.cos[p*half+i], r.sin[p*half+i] = float32(cos)*factor, float32(sin)*factor

@@ -60,36 +60,55 @@ func (s Scaling) validateShort(half int) error {
 	return nil
 }
 
-// frequencies is the change of the i-th of so many frequencies.
-func (s Scaling) frequencies(theta float64, half int) func(i int, f float32) float32 {
+// frequencies are theta^(-i/half) for i < half, scaled. Where there is a scaling, every step rounds to float32 as in
+// transformers, so that angles agree at far positions too; plain frequencies round once.
+func (s Scaling) frequencies(theta float64, half int) []float32 {
+	base, scale := root(theta, half), s.scale(theta, half)
+	f := make([]float32, half)
+	for i := range f {
+		if scale == nil {
+			f[i] = float32(1 / power(base, i))
+			continue
+		}
+		rounded := float64(float32(2*i)/float32(2*half)) - float64(i)/float64(half) // error of the exponent
+		f[i] = scale(i, float32(power(base, i)*(1+float64(rounded*logarithm(theta)))))
+	}
+	return f
+}
+
+// scale is how the i-th frequency follows from its inverse p; nil when nothing scales.
+func (s Scaling) scale(theta float64, half int) func(i int, p float32) float32 {
+	factor := float32(s.Factor)
 	switch s.Type {
+	case "dynamic":
+		return func(_ int, p float32) float32 { return 1 / p }
 	case "linear":
-		return func(_ int, f float32) float32 { return float32(float64(f) / s.Factor) }
+		return func(_ int, p float32) float32 { return 1 / p / factor }
 	case "llama3":
-		return func(_ int, f float32) float32 { return float32(s.llama3(float64(f))) }
+		return func(_ int, p float32) float32 { return s.llama3(1/p, factor) }
 	case "yarn":
 		low, high := s.ramp(theta, half)
-		return func(i int, f float32) float32 {
-			stretched := min(1, max(0, (float64(i)-low)/(high-low)))
-			return float32(float64(f) * (1 - float64(stretched*(1-1/s.Factor))))
+		return func(i int, p float32) float32 {
+			keep := 1 - min(1, max(0, (float32(i)-float32(low))/float32(high-low)))
+			return float32(1/float32(factor*p)*(1-keep)) + float32(1/p*keep)
 		}
 	case "longrope":
-		return func(i int, f float32) float32 { return float32(float64(f) / s.Short[i]) }
+		return func(i int, p float32) float32 { return 1 / float32(float32(s.Short[i])*p) }
 	}
-	return func(_ int, f float32) float32 { return f }
+	return nil
 }
 
 // llama3 stretches wavelengths that the first training saw less than once, and blends between (Llama 3.1).
-func (s Scaling) llama3(f float64) float64 {
-	turns := float64(s.Original) * f / (2 * math.Pi) // within the first training's positions
+func (s Scaling) llama3(f, factor float32) float32 {
+	wavelength, original := 2*math.Pi/f, float32(s.Original)
 	switch {
-	case turns < s.LowFreq:
-		return f / s.Factor
-	case turns > s.HighFreq:
+	case wavelength > float32(float64(s.Original)/s.LowFreq):
+		return f / factor
+	case wavelength < float32(float64(s.Original)/s.HighFreq):
 		return f
 	}
-	keep := (turns - s.LowFreq) / (s.HighFreq - s.LowFreq)
-	return float64((1-keep)*f)/s.Factor + float64(keep*f)
+	keep := (original/wavelength - float32(s.LowFreq)) / float32(s.HighFreq-s.LowFreq)
+	return float32((1-keep)*f)/factor + float32(keep*f)
 }
 
 // ramp is where frequencies begin to stretch and where they fully do (Peng et al. 2023).
