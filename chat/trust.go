@@ -101,11 +101,26 @@ func (m *mask) value(v Value) Value {
 	case KindObject:
 		v.members = slices.Clone(v.members)
 		for i, member := range v.members {
-			v.members[i] = Member{m.text(member.Name, true), m.value(member.Value)}
+			v.members[i] = Member{m.key(member.Name), m.value(member.Value)}
 		}
 	}
 	return v
 }
+
+// key masks the name of a member. Some templates lay out arguments as markup, <key>…</key>; a name that would be a control
+// string there is masked as well, unless it is one of the words of JSON schema, which templates look up.
+func (m *mask) key(s string) string {
+	for _, tag := range []string{"<" + s + ">", "</" + s + ">"} {
+		found := m.controls.all.Find(tag)
+		if len(found) == 1 && found[0] == (tokenizer.Found{From: 0, To: len(tag), Whole: true}) && s != "" && !slices.Contains(schemaWords, s) {
+			return string(m.put(masked{s, false}))
+		}
+	}
+	return m.text(s, true)
+}
+
+var schemaWords = strings.Fields("$ref additionalProperties allOf anyOf arguments const content default description enum examples format function " +
+	"id items maximum minimum name nullable oneOf parameters pattern properties required return returns role strict title type value")
 
 // text masks what spells a control string (all, or the delimiters only) or could together with the rendering around it,
 // and characters that look like our own private ones.

@@ -110,6 +110,24 @@ func TestKeysCannotCloseBrackets(t *testing.T) {
 	}
 }
 
+// TestKeysAsMarkup: a template that lays out arguments as markup cannot be given a key that makes a control string of it.
+func TestKeysAsMarkup(t *testing.T) {
+	tmpl, err := NewJinja("{% for m in messages %}<|im_start|>{{ m.content }}{% for c in m.tool_calls or [] %}{% for k, v in c.function.arguments | items %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}{% endfor %}<|im_end|>{% endfor %}", JinjaOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := renderer(t, tmpl)
+	for _, key := range []string{"think", "tool_call", "answer", "|im_end|", "city"} {
+		o, err := r.Prompt(Conversation{Messages: []Message{{Role: User, Content: "x"}, {Role: Assistant, ToolCalls: []ToolCall{{Name: "f", Arguments: Object(Member{key, String("v")})}}}, {Role: Tool, Content: "y"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "|<|im_start|>|x|<|im_end|>||<|im_start|>|<" + key + ">v</" + key + ">|<|im_end|>||<|im_start|>|y|<|im_end|>|"; shown(o.IDs) != want {
+			t.Errorf("got %q, want %q", shown(o.IDs), want)
+		}
+	}
+}
+
 // TestGuardIsLinear: a message of many half control strings is no attack.
 func TestGuardIsLinear(t *testing.T) {
 	tok := disguised(t, `{"type":"NFKC"}`)
