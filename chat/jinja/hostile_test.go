@@ -122,6 +122,12 @@ func FuzzTemplate(f *testing.F) {
 	f.Add("{% for m in messages %}{{ m.content | trim }}{% endfor %}")
 	f.Add("{% macro m(a) %}{{ a }}{% endmacro %}{{ m(1) }}")
 	f.Add("{{ {'a': [1, 2.5]} | tojson(indent=2) }}{% set x = 1 if true else 2 %}")
+	n := 0
+	for c := range language(f) {
+		if n++; n%40 == 0 {
+			f.Add(c.source)
+		}
+	}
 	f.Fuzz(func(t *testing.T, source string) {
 		text, err := run(source)
 		if err != nil && text != "" {
