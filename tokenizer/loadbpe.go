@@ -53,14 +53,20 @@ func readBPE(v jsontext.Value) (*bpe, []entry, error) {
 	if err := m.fill(f.Vocab); err != nil {
 		return nil, nil, err
 	}
+	unknown := ""
 	if f.Unknown != nil {
+		unknown = *f.Unknown
 		id, ok := m.ids[*f.Unknown]
 		if !ok {
 			return nil, nil, fmt.Errorf("model.unk_token: %q is not in model.vocab", *f.Unknown)
 		}
 		m.unknown = id
 	}
-	return m, f.Vocab, m.rank(f.Merges)
+	if err := m.rank(f.Merges); err != nil {
+		return nil, nil, err
+	}
+	m.findCuts(f.Merges, unknown)
+	return m, f.Vocab, nil
 }
 
 // fill builds the tables from pieces to ids.
@@ -109,22 +115,28 @@ func (m *bpe) rank(merges mergeList) error {
 			return fmt.Errorf("model.merges[%d]: %q + %q is listed twice", rank, pair[0], pair[1])
 		}
 	}
-	m.findCuts(merges)
 	return nil
 }
 
 // findCuts learns which characters a merge joins with a ▁ behind them. With few of them, long texts can be encoded word
 // by word and give the same ids.
-func (m *bpe) findCuts(merges mergeList) {
+func (m *bpe) findCuts(merges mergeList, unknown string) {
 	if _, ok := m.ids["▁"]; !ok || m.ignoreMerges || m.prefix != "" || m.suffix != "" {
 		return
 	}
 	m.cuts, m.joining = true, make(map[rune]bool)
 	for _, pair := range merges {
-		if strings.HasPrefix(pair[1], "▁") {
-			r, _ := utf8.DecodeLastRuneInString(pair[0])
-			m.joining[r] = true
+		left, right := pair[0], pair[1]
+		if !strings.HasPrefix(right, "▁") {
+			continue
 		}
+		// A byte's or the unknown piece is not spelled as the text that it stands for.
+		_, isByte := bytePiece(left[max(0, len(left)-6):])
+		if isByte || m.unknown >= 0 && strings.HasSuffix(left, unknown) {
+			m.cuts = false
+		}
+		r, _ := utf8.DecodeLastRuneInString(left)
+		m.joining[r] = true
 	}
 }
 

@@ -168,6 +168,25 @@ func TestNearLinear(t *testing.T) {
 	}
 }
 
+// TestMergesOfBytes: a merge may join a byte's piece with the word behind it, which cutting text into words must respect.
+func TestMergesOfBytes(t *testing.T) {
+	vocab := []string{`"▁":0`, `"a":1`, `"▁a":2`, `"<0x0A>▁a":3`, `"<u>":4`, `"<u>▁a":5`}
+	for b := range 256 {
+		vocab = append(vocab, fmt.Sprintf(`"<0x%02X>":%d`, b, 6+b))
+	}
+	for _, c := range []struct {
+		fallback bool
+		text     string
+		want     []int32
+	}{{true, "a\n a a", []int32{1, 3, 2}}, {false, "a\n a a", []int32{1, 5, 2}}} {
+		tok := load(t, fmt.Appendf(nil, `{"normalizer":{"type":"Replace","pattern":{"String":" "},"content":"▁"},"decoder":{"type":"Fuse"},"added_tokens":[],
+			"model":{"type":"BPE","byte_fallback":%v,"unk_token":"<u>","vocab":{%s},"merges":[["▁","a"],["<0x0A>","▁a"],["<u>","▁a"]]}}`, c.fallback, strings.Join(vocab, ",")))
+		if got := tok.EncodeSpecial(c.text); !slices.Equal(got, c.want) {
+			t.Errorf("fallback %v: got %v, want %v", c.fallback, got, c.want)
+		}
+	}
+}
+
 // TestConcurrentUse lets the race detector look at a shared tokenizer.
 func TestConcurrentUse(t *testing.T) {
 	tok := load(t, read(t, "testdata/trained.json"))
