@@ -50,7 +50,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		return Config{}, err
 	}
 	c := Config{
-		Cache:    first(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(home, "hub")),
+		Cache:    atHome(getenv, first(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(home, "hub"))),
 		Endpoint: strings.TrimRight(first(getenv("HF_ENDPOINT"), defaultEndpoint), "/"),
 		Offline:  isTrue(first(getenv("HF_HUB_OFFLINE"), getenv("TRANSFORMERS_OFFLINE"))),
 		Copies:   isTrue(getenv("HF_HUB_DISABLE_SYMLINKS")),
@@ -67,10 +67,10 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 
 func hubHome(getenv func(string) string) (string, error) {
 	if home := getenv("HF_HOME"); home != "" {
-		return home, nil
+		return atHome(getenv, home), nil
 	}
 	if cache := getenv("XDG_CACHE_HOME"); cache != "" {
-		return filepath.Join(cache, "huggingface"), nil
+		return filepath.Join(atHome(getenv, cache), "huggingface"), nil
 	}
 	home := getenv("HOME")
 	if home == "" {
@@ -82,13 +82,21 @@ func hubHome(getenv func(string) string) (string, error) {
 	return filepath.Join(home, ".cache", "huggingface"), nil
 }
 
+// atHome replaces a ~ that begins a path, which a shell does not do in the middle of a word.
+func atHome(getenv func(string) string, path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && getenv("HOME") != "" {
+		return filepath.Join(getenv("HOME"), rest)
+	}
+	return path
+}
+
 const maxToken = 1 << 12 // bytes
 
 // token returns the token of the environment, else that of the file which `hf auth login` writes.
 func token(getenv func(string) string, home string) (string, error) {
 	from, text := "HF_TOKEN", first(getenv("HF_TOKEN"), getenv("HUGGING_FACE_HUB_TOKEN"))
 	if text == "" {
-		from = first(getenv("HF_TOKEN_PATH"), filepath.Join(home, "token"))
+		from = atHome(getenv, first(getenv("HF_TOKEN_PATH"), filepath.Join(home, "token")))
 		data, err := os.ReadFile(from)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("hub: read the token: %w", err)

@@ -235,6 +235,7 @@ func TestEnvironment(t *testing.T) {
 		want Config
 	}{
 		{map[string]string{"HOME": "/h"}, Config{Cache: "/h/.cache/huggingface/hub", Endpoint: defaultEndpoint}},
+		{map[string]string{"HOME": "/h", "HF_HOME": "~/hf"}, Config{Cache: "/h/hf/hub", Endpoint: defaultEndpoint}},
 		{map[string]string{"XDG_CACHE_HOME": "/x"}, Config{Cache: "/x/huggingface/hub", Endpoint: defaultEndpoint}},
 		{map[string]string{"HF_HOME": dir, "XDG_CACHE_HOME": "/x"}, Config{Cache: dir + "/hub", Endpoint: defaultEndpoint, Token: "hf_file"}},
 		{map[string]string{"HF_HOME": dir, "HF_HUB_CACHE": "/c", "HF_TOKEN": " hf_env ", "HF_ENDPOINT": "http://mirror:8080/"}, Config{Cache: "/c", Endpoint: "http://mirror:8080", Token: "hf_env"}},
