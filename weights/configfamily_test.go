@@ -240,6 +240,7 @@ func TestUnsupportedFields(t *testing.T) {
 		{"Mistral Nemo", "sliding_window", `-1`, "sliding_window: -1 is not possible"},
 		{"Qwen2.5 0.5B", "use_mrope", `true`, "use_mrope: true is not supported for Qwen2ForCausalLM"},
 		{"Qwen2.5 0.5B", "dual_chunk_attention_config", `{"chunk_size":262144}`, "dual_chunk_attention_config: unknown field; it may change the mathematics (remove it if it does not)"},
+		{"SmolLM3 3B", "hidden_size", `0`, "hidden_size: 0 must be between 1 and 1048576"},
 		{"SmolLM3 3B", "no_rope_layer_interval", `0`, "no_rope_layer_interval: 0 must be positive"},
 		{"Phi-4 mini", "lm_head_bias", `true`, "lm_head_bias: true is not supported for Phi3ForCausalLM"},
 		{"Phi-4 mini", "partial_rotary_factor", `0.01`, "partial_rotary_factor: 0.01 must rotate an even part of a head of 128"},

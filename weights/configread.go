@@ -77,8 +77,10 @@ func (f *fields) config(name string, family Family) ModelConfig {
 	c.NumKeyValueHeads = f.orElse("num_key_value_heads", family.ownKVHeads, c.NumAttentionHeads)
 	f.readActivation(family)
 	f.readRope(&c, family)
-	// Layers are listed below, so their number must be sane.
-	if f.err == nil && c.validateNumbers() == nil {
+	if f.err == nil {
+		f.err = c.validateNumbers() // before layers are listed
+	}
+	if f.err == nil {
 		family.more(f, &c)
 	}
 	return c
