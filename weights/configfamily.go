@@ -72,39 +72,36 @@ var families = map[string]Family{
 // Family is that of c's architecture.
 func (c ModelConfig) Family() Family { return families[c.Architecture] }
 
-// reasons says what keeps a model_type from being run.
-var reasons = func() map[string]string {
-	out := map[string]string{}
-	for reason, types := range map[string]string{
-		"it is a mixture of experts": "mixtral qwen2_moe qwen3_moe olmoe phimoe granitemoe dbrx glm4_moe minimax ernie4_5_moe flex_olmo " +
-			"hunyuan_v1_moe jetmoe exaone_moe bailing_moe dots1 solar_open",
-		"it has multi-head latent attention and a mixture of experts": "deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 kimi_k2 kimi_k25 " +
-			"glm_moe_dsa longcat_flash mistral4",
-		"it has multi-head latent attention":                       "minicpm3",
-		"it is a mixture of experts with attention sinks":          "gpt_oss mimo_v2_flash",
-		"it mixes full attention with linear attention layers":     "qwen3_next qwen3_5 qwen3_5_moe kimi_linear minimax_m2 olmo_hybrid",
-		"it has state-space or recurrent layers":                   "mamba mamba2 jamba bamba falcon_h1 falcon_mamba nemotron_h granitemoehybrid zamba zamba2 recurrent_gemma rwkv xlstm",
-		"it has convolution layers":                                "lfm2 lfm2_moe lfm3",
-		"it has layer norms instead of RMSNorms, and other blocks": "gpt2 gpt_neo gpt_neox gptj opt bloom mpt falcon phi stablelm starcoder2 codegen persimmon cohere cohere2 nemotron",
-		"it rotates neighbouring elements of a head, not halves":   "glm glm4 chatglm ernie4_5 helium",
-		"it has an encoder and a decoder":                          "t5 t5gemma t5gemma2 umt5 mt5 bart mbart pegasus m2m_100 marian whisper",
-		"it is an encoder, not a causal language model":            "bert roberta distilbert deberta deberta_v2 albert electra xlm-roberta modernbert nomic_bert",
-		"its blocks are not implemented":                           "gemma3n gemma4 gemma4_text llama4_text olmo internlm2 internlm3 baichuan minicpm nanochat arcee apertus afmoe diffllama vaultgemma seed_oss hunyuan_v1_dense",
-		"it wraps a language model for images or sound; save its language model alone and load that": "gemma3 llama4 mllama llava llava_next qwen2_vl " +
-			"qwen2_5_vl qwen3_vl qwen3_vl_moe qwen2_audio qwen2_5_omni mistral3 pixtral paligemma idefics3 smolvlm internvl phi3_v phi4mm phi4_multimodal " +
-			"aya_vision glm4v glm46v voxtral granite_speech ministral3 minicpmv4_6",
-	} {
-		for _, name := range strings.Fields(types) {
-			out[name] = reason
-		}
-	}
-	return out
-}()
+// unsupported are model types that people will try, and what keeps each from being run.
+var unsupported = []struct{ reason, types string }{
+	{"it is a mixture of experts", `mixtral qwen2_moe qwen3_moe olmoe phimoe granitemoe dbrx glm4_moe minimax ernie4_5_moe flex_olmo
+		hunyuan_v1_moe jetmoe exaone_moe bailing_moe dots1 solar_open`},
+	{"it has multi-head latent attention and a mixture of experts", `deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 kimi_k2 kimi_k25
+		glm_moe_dsa longcat_flash mistral4`},
+	{"it has multi-head latent attention", `minicpm3`},
+	{"it is a mixture of experts with attention sinks", `gpt_oss mimo_v2_flash`},
+	{"it mixes full attention with linear attention layers", `qwen3_next qwen3_5 qwen3_5_moe kimi_linear olmo_hybrid`},
+	{"it has state-space or recurrent layers", `mamba mamba2 jamba bamba falcon_h1 falcon_mamba nemotron_h granitemoehybrid zamba zamba2
+		recurrent_gemma rwkv xlstm`},
+	{"it has convolution layers", `lfm2 lfm2_moe lfm3`},
+	{"it has layer norms instead of RMSNorms, and other blocks", `gpt2 gpt_neo gpt_neox gptj opt bloom mpt falcon phi stablelm starcoder2
+		codegen persimmon cohere cohere2 nemotron`},
+	{"it rotates neighbouring elements of a head, not halves", `glm glm4 chatglm ernie4_5 helium`},
+	{"it has an encoder and a decoder", `t5 t5gemma t5gemma2 umt5 mt5 bart mbart pegasus m2m_100 marian whisper`},
+	{"it is an encoder, not a causal language model", `bert roberta distilbert deberta deberta_v2 albert electra xlm-roberta modernbert nomic_bert`},
+	{"its blocks are not implemented", `gemma3n gemma4 gemma4_text llama4_text olmo internlm2 internlm3 baichuan minicpm minimax_m2 nanochat
+		arcee apertus afmoe diffllama vaultgemma seed_oss hunyuan_v1_dense`},
+	{"it wraps a language model for images or sound; save its language model alone and load that", `gemma3 llama4 mllama llava llava_next
+		qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe qwen2_audio qwen2_5_omni mistral3 pixtral paligemma idefics3 smolvlm internvl phi3_v phi4mm
+		phi4_multimodal aya_vision glm4v glm46v voxtral granite_speech ministral3 minicpmv4_6`},
+}
 
 // findFamily chooses the family of a config.json, or says what keeps the model from being run.
 func findFamily(architectures []string, modelType string) (string, Family, error) {
-	if reason := reasons[modelType]; reason != "" {
-		return "", Family{}, fmt.Errorf("model_type: %q is not supported: %s", modelType, reason)
+	for _, u := range unsupported {
+		if slices.Contains(strings.Fields(u.types), modelType) {
+			return "", Family{}, fmt.Errorf("model_type: %q is not supported: %s", modelType, u.reason)
+		}
 	}
 	if len(architectures) != 1 || families[architectures[0]].ModelType == "" {
 		return "", Family{}, fmt.Errorf("architectures: %q is not supported (%s are)", architectures,
