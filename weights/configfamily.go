@@ -72,8 +72,8 @@ var families = map[string]Family{
 // Family is that of c's architecture.
 func (c ModelConfig) Family() Family { return families[c.Architecture] }
 
-// unsupported are model types that people will try, and what keeps each from being run.
-var unsupported = []struct{ reason, types string }{
+// unsupportedTypes are model types that people will try, and what keeps each from being run.
+var unsupportedTypes = []struct{ reason, types string }{
 	{"it is a mixture of experts", `mixtral qwen2_moe qwen3_moe olmoe phimoe granitemoe dbrx glm4_moe minimax ernie4_5_moe flex_olmo
 		hunyuan_v1_moe jetmoe exaone_moe bailing_moe dots1 solar_open`},
 	{"it has multi-head latent attention and a mixture of experts", `deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 kimi_k2 kimi_k25
@@ -98,7 +98,7 @@ var unsupported = []struct{ reason, types string }{
 
 // findFamily chooses the family of a config.json, or says what keeps the model from being run.
 func findFamily(architectures []string, modelType string) (string, Family, error) {
-	for _, u := range unsupported {
+	for _, u := range unsupportedTypes {
 		if slices.Contains(strings.Fields(u.types), modelType) {
 			return "", Family{}, fmt.Errorf("model_type: %q is not supported: %s", modelType, u.reason)
 		}

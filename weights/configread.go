@@ -17,16 +17,18 @@ import (
 
 // harmless fields change neither the mathematics nor what we write; sampling settings are for nobody to apply.
 var harmless = []string{"_name_or_path", "_attn_implementation_autoset", "attn_implementation", "cache_implementation", "dtype", "torch_dtype",
-	"initializer_range", "is_llama_config", "max_window_layers", "transformers.js_config", "transformers_version", "use_cache", "return_dict", "output_attentions",
-	"output_hidden_states", "unsloth_fixed", "unsloth_version", "_sliding_window_pattern", "tokenizer_class", "id2label", "label2id",
-	"max_sequence_length", "do_sample", "temperature", "top_k", "top_p"}
+	"initializer_range", "is_llama_config", "max_window_layers", "transformers.js_config", "transformers_version", "use_cache", "return_dict",
+	"output_attentions", "output_hidden_states", "unsloth_fixed", "unsloth_version", "_sliding_window_pattern", "tokenizer_class", "id2label",
+	"label2id", "max_sequence_length", "do_sample", "temperature", "top_k", "top_p"}
 
 // neutral fields change nothing at one value, whatever the architecture; null is as neutral.
 var neutral = map[string]any{
-	"attention_bias": false, "mlp_bias": false, "use_bias": false, "qk_layernorm": false, "rope_interleaved": false, "use_sliding_window": false, "use_mrope": false,
-	"use_bidirectional_attention": false, "is_encoder_decoder": false, "add_cross_attention": false, "tie_encoder_decoder": false, "lm_head_bias": false,
+	"attention_bias": false, "mlp_bias": false, "lm_head_bias": false, "use_bias": false, "qk_layernorm": false, "rope_interleaved": false,
+	"use_mrope": false, "use_sliding_window": false, "use_bidirectional_attention": false,
+	"is_encoder_decoder": false, "add_cross_attention": false, "tie_encoder_decoder": false,
 	"attention_dropout": 0.0, "hidden_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0,
-	"pretraining_tp": 1.0, "full_attn_mod": 1.0, "interpolate_factor": 1.0, "partial_rotary_factor": 1.0, "embedding_multiplier": 1.0, "logits_scaling": 1.0, "residual_multiplier": 1.0,
+	"pretraining_tp": 1.0, "full_attn_mod": 1.0, "interpolate_factor": 1.0, "partial_rotary_factor": 1.0,
+	"embedding_multiplier": 1.0, "logits_scaling": 1.0, "residual_multiplier": 1.0,
 }
 
 // ParseConfig reads config.json. Every field that changes the mathematics and is not implemented is refused by name.
