@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"molt/metrics"
 	"molt/run/machine"
 )
 
@@ -14,8 +15,11 @@ type versionCmd struct {
 func (c *versionCmd) Run(a *app) error {
 	b := machine.Build()
 	if c.JSON {
-		return a.dataJSON(b)
+		return a.dataJSON(struct {
+			metrics.Build
+			Epoch int `json:"numeric_epoch"` // programs of one epoch compute the same bits
+		}{b, machine.NumericEpoch})
 	}
-	fmt.Fprintf(a.stdout, "molt %s (%s, kernels %s)\n", b.Molt, b.Go, machine.Kernels())
+	fmt.Fprintf(a.stdout, "molt %s (%s, kernels %s, numeric epoch %d)\n", b.Molt, b.Go, machine.Kernels(), machine.NumericEpoch)
 	return nil
 }
