@@ -128,19 +128,18 @@ func end(t chat.Template, family *parse.Family) string {
 	}
 	first := ""
 	for {
-		tag, rest := nextTag(strings.TrimLeft(tail, " \n"))
-		if first == "" {
-			first = tag
+		tail = strings.TrimLeft(tail, " \n")
+		tag := family.Dropped(tail)
+		if tag == "" {
+			return cmp.Or(nextTag(tail), first)
 		}
-		if tag == "" || !family.Drops(tag) {
-			return cmp.Or(tag, first)
-		}
-		tail = rest
+		first = cmp.Or(first, tag)
+		tail = tail[len(tag):]
 	}
 }
 
-// nextTag cuts <…>, or whatever else comes before white space or such a tag.
-func nextTag(s string) (tag, rest string) {
+// nextTag is <…>, or whatever else comes before white space or such a tag.
+func nextTag(s string) string {
 	end := len(s)
 	if at := strings.IndexAny(s, " \n"); at >= 0 {
 		end = at
@@ -152,7 +151,7 @@ func nextTag(s string) (tag, rest string) {
 	} else if at := strings.IndexByte(s[:end], '<'); at > 0 {
 		end = at
 	}
-	return s[:end], s[end:]
+	return s[:end]
 }
 
 func describe(t chat.Template, f *Facts, name string, said chat.Message, next []chat.Message) Turn {

@@ -15,6 +15,7 @@ var table = []evidence{
 	{"harmony", []string{"<|channel|>", "<|message|>"}},
 	{"gemma4", []string{"<|tool_call>", "call:"}},
 	{"kimi-k2", []string{"<|tool_call_argument_begin|>"}},
+	{"kimi-k3", []string{"<|open|>", "<|close|>", "<|sep|>"}},
 	{"deepseek-v4.1", []string{"<｜DSML｜ calls>"}},
 	{"deepseek-dsml", []string{"｜DSML｜"}},
 	{"deepseek", []string{"<｜tool▁call▁begin｜>"}},
@@ -35,6 +36,9 @@ var table = []evidence{
 	{"llama-pythonic", []string{"<|header_start|>", "[func_name1(params_name1=params_value1"}},
 	{"llama3-json", []string{"<|python_tag|>", `"parameters": `}},
 	{"llama3-json", []string{"<|start_header_id|>", `"parameters": `, `"name": `}},
+	{"plain", []string{"]<]minimax[>["}}, // syntaxes that no family here reads, and that a later row would take for its own
+	{"plain", []string{"<tool_sep"}},
+	{"plain", []string{"<function name="}},
 	{"hermes", []string{"<tool_call>"}},
 }
 
@@ -53,11 +57,16 @@ var tokens = []evidence{
 }
 
 // Detect finds the family of a model, and says by what. template is its chat template as its authors wrote it; has reports
-// whether a text is one of its special tokens, and may be nil. A model of no known family gets the plain one and "".
+// whether a text is one of its special tokens, and may be nil. A model of no known family gets the plain one, and "" unless
+// its syntax is known to be another.
 func Detect(template string, has func(token string) bool) (f *Family, why string) {
 	in := func(mark string) bool { return strings.Contains(template, mark) }
 	if f, marks := first(table, in); f != nil {
-		return f, "the template writes " + strings.Join(marks, " and ")
+		why := "the template writes " + strings.Join(marks, " and ")
+		if !f.CallsTools() {
+			why += ", which no family reads"
+		}
+		return f, why
 	}
 	if has != nil {
 		if f, marks := first(tokens, has); f != nil {

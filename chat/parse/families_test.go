@@ -77,6 +77,10 @@ func TestFamilies(t *testing.T) {
 		{"kimi-k2", "ids", "hm<|tool_calls_section_begin|><|tool_call_begin|>functions.f:3<|tool_call_argument_begin|>{\"x\": 1}<|tool_call_end|><|tool_call_begin|>functions.a.b:4<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
 			`content "hm"|call f functions.f:3 {"x":1}|call a.b functions.a.b:4 {}`},
 
+		{"kimi-k3", "reasoning, text, calls", `<|open|>think<|sep|>hm<|close|>think<|sep|><|open|>response<|sep|>ok<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="a&quot;b" type="string"<|sep|>1<|close|>argument<|sep|><|open|>argument key="x" type="number"<|sep|>1.0<|close|>argument<|sep|><|close|>call<|sep|><|open|>call tool="g" index="2"<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|>`,
+			`reasoning "hm"|content "ok"|call f {"a\"b":"1","x":1.0}|call g {}`},
+		{"kimi-k3", "a block", `<|open|>call tool="f" index="1"<|sep|><|open|>json type="object"<|sep|>{"x": [1]}<|close|>json<|sep|><|close|>call<|sep|>`, `call f {"x":[1]}`},
+
 		{"harmony", "reasoning, call", "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"x\": \"<|end|>\"}", `reasoning "hm"|call f {"x":"<|end|>"}`},
 		{"harmony", "the recipient first", " to=functions.f<|channel|>commentary json<|message|>{}<|call|>", `call f {}`},
 		{"harmony", "final", "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>4", `reasoning "hm"|content "4"`},

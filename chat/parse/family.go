@@ -4,7 +4,6 @@ package parse
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"molt/chat"
@@ -34,7 +33,7 @@ var think = pair{"<think>", "</think>"}
 
 // families in the order in which Families lists them.
 var families = define(plain, hermes, qwen3Coder, seedOSS, llama3, llamaPythonic, lfm2, olmo3, mistral, deepseek, deepseekDSML, deepseekSpaced, minimax, glm,
-	kimi, harmony, gemma, granite, phi4Mini, nemotron, jamba, command)
+	kimi, kimi3, harmony, gemma, granite, phi4Mini, nemotron, jamba, command)
 
 func define(makers ...func() *Family) []*Family {
 	var out []*Family
@@ -104,8 +103,11 @@ func Hermes() chat.Reader {
 	return f.Reader()
 }
 
-// Drops reports whether a tag says nothing in content, such as the one that closes it.
-func (f *Family) Drops(tag string) bool { return slices.Contains(f.drops.all, tag) }
+// Dropped is the tag with which a text begins and which says nothing in content, such as the one that closes it.
+func (f *Family) Dropped(text string) string {
+	tag, _ := longest(text, f.drops.all, true)
+	return tag
+}
 
 // Think returns the tags around reasoning; empty when the family has none of its own.
 func (f *Family) Think() (open, closing string) { return f.think.open, f.think.close }

@@ -60,7 +60,7 @@ func content(p *Parser) state {
 	before, tag, found := p.until(p.family.inContent)
 	p.write(Content, before, from)
 	switch {
-	case found && p.family.Drops(tag):
+	case found && p.family.Dropped(tag) == tag:
 		if !p.flow.said[Content] {
 			return p.family.body
 		}

@@ -35,6 +35,8 @@ var fragments = map[string][]string{
 		"<tool_call>g<arg_key>s</arg_key><arg_value>a</arg_value></tool_call>"},
 	"kimi-k2": {"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "functions.f:0", "<|tool_call_argument_begin|>", `{"x": 1}`, "<|tool_call_end|>", "<|tool_calls_section_end|>",
 		"<|tool_call_begin|>functions.f:1<|tool_call_argument_begin|>{}<|tool_call_end|>"},
+	"kimi-k3": {"<|open|>call ", `<|open|>call tool="f" index="1"<|sep|>`, "<|sep|>", `<|open|>argument key="x" type="number"<|sep|>1<|close|>argument<|sep|>`, `<|open|>argument key="s" type="string"<|sep|>`,
+		"<|close|>argument<|sep|>", "<|close|>call<|sep|>", `<|open|>json type="object"<|sep|>`, `{"x": 1}`, "<|close|>json<|sep|>", "<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|open|>think<|sep|>", "<|close|>think<|sep|>"},
 	"harmony": {"<|channel|>", "analysis", "final", "commentary to=functions.f", "<|message|>", " <|constrain|>json", `{"x": 1}`, "<|call|>", "<|end|>", "<|return|>", "<|start|>assistant", " to=functions.g",
 		"<|channel|>analysis<|message|>hm<|end|>", "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}"},
 	"gemma4":    {"<|tool_call>", "<tool_call|>", "call:f{", "}", `s:<|"|>a<|"|>`, "x:1", "l:[1,2]", "o:{k:null}", "<|channel>thought\n", "<channel|>", "<|tool_call>call:f{x:1}<tool_call|>"},
