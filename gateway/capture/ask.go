@@ -123,6 +123,9 @@ func (q *asking) placeLocked() (orphan *flight, call *Call, p *wire.Problem) {
 	if len(q.request.Prompt) > 0 {
 		plan = forest.Plan{Turn: s.forest.Continued(q.request.Prompt), Reason: plan.Reason}
 	}
+	if len(s.flights)+q.request.Options.Choices > s.gateway.config.Parallel {
+		return nil, nil, &wire.Problem{Class: wire.Limited, Message: fmt.Sprintf("%d turns of this session are being sampled", len(s.flights)), Retry: 1}
+	}
 	q.parent, q.reason = plan.Turn, plan.Reason
 	q.view = s.path(plan, items, q.tools)
 	q.reuse(plan)

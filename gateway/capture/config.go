@@ -43,6 +43,11 @@ type Config struct {
 	MaxTokens int
 	// Linger is how long a turn is sampled on without a client, who may come back for it. Default 2 s.
 	Linger time.Duration
+	// Resume is how often a turn goes on from what was sampled when its engine becomes unavailable in the middle. Clients take
+	// a stream that breaks for the end of their run. Default 3; before the first token, clients try again themselves.
+	Resume int
+	// Parallel is the most turns of one session that are sampled at once. Default 256.
+	Parallel int
 	// Life is how long a session lasts. Default 24 h.
 	Life time.Duration
 	// Folder holds a journal of each session, from which New restores it; "" keeps sessions in memory only.
@@ -51,7 +56,8 @@ type Config struct {
 
 // Defaults fills in what only has one sensible value.
 func Defaults() Config {
-	return Config{Mode: Append, Policy: Honour, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 4096}, Linger: 2 * time.Second, Life: 24 * time.Hour}
+	return Config{Mode: Append, Policy: Honour, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 4096}, Linger: 2 * time.Second,
+		Resume: 3, Parallel: 256, Life: 24 * time.Hour}
 }
 
 func (c *Config) validate() error {
@@ -65,8 +71,9 @@ func (c *Config) validate() error {
 	if c.Policy != Honour && c.Policy != Refuse && c.Policy != Keep {
 		problems = append(problems, fmt.Errorf("capture: policy %q; want honour, refuse or keep", c.Policy))
 	}
-	if c.MaxTokens < 0 || c.Linger < 0 || c.Life <= 0 {
-		problems = append(problems, fmt.Errorf("capture: MaxTokens %d, Linger %v, Life %v; want 0 or more, and a life", c.MaxTokens, c.Linger, c.Life))
+	if c.MaxTokens < 0 || c.Linger < 0 || c.Resume < 0 || c.Parallel < 1 || c.Life <= 0 {
+		problems = append(problems, fmt.Errorf("capture: MaxTokens %d, Linger %v, Resume %d; want 0 or more; Parallel %d, Life %v; want more than 0",
+			c.MaxTokens, c.Linger, c.Resume, c.Parallel, c.Life))
 	}
 	vocab := c.Generator.Capabilities().Vocab
 	if own := c.Renderer.Tokenizer().VocabSize(); own > vocab {
@@ -77,3 +84,6 @@ func (c *Config) validate() error {
 	}
 	return errors.Join(problems...)
 }
+
+// pause is how long an engine that became unavailable is left alone, times the number of the attempt.
+func (c *Config) pause() time.Duration { return min(c.Linger, 500*time.Millisecond) }

@@ -65,15 +65,54 @@ func wake(signal chan struct{}) {
 func (f *flight) run() {
 	defer f.session.running.Done()
 	defer f.cancel()
-	engine := f.session.gateway.config.Generator
-	reply, err := engine.Generate(f.ctx, f.request, f.emit)
-	if err != nil { // the stream broke: what had come was sampled
-		reply.Tokens, reply.Finish = f.sampled(), traj.FinishAbort
-	}
-	if broken := gateway.Check(reply, f.request, engine.Capabilities().Vocab); broken != nil {
-		reply.Tokens, err = nil, errors.Join(err, broken)
+	reply, err := f.sample(f.request)
+	for attempt := 1; errors.Is(err, engine.ErrUnavailable) && len(reply.Tokens) > 0 && attempt <= f.session.gateway.config.Resume; attempt++ {
+		reply, err = f.resume(reply, attempt)
 	}
 	f.land(reply, err)
+}
+
+// sample asks the engine. Of a stream that broke the reply holds what had come: that was sampled. Tokens that break the
+// engine's contract are no tokens.
+func (f *flight) sample(r engine.Request) (engine.Reply, error) {
+	before := len(f.sampled())
+	generator := f.session.gateway.config.Generator
+	reply, err := generator.Generate(f.ctx, r, f.emit)
+	if err != nil {
+		reply.Tokens, reply.Finish = f.sampled()[before:], traj.FinishAbort
+	}
+	if broken := gateway.Check(reply, r, generator.Capabilities().Vocab); broken != nil {
+		return engine.Reply{}, errors.Join(err, broken)
+	}
+	return reply, err
+}
+
+// resume goes on from what was sampled. It is the same path: the engine is given what it returned. The draws are others, as
+// they count from 0 again.
+func (f *flight) resume(had engine.Reply, attempt int) (engine.Reply, error) {
+	select {
+	case <-time.After(time.Duration(attempt) * f.session.gateway.config.pause()):
+	case <-f.ctx.Done():
+		return had, nil
+	}
+	r := f.request
+	r.Prompt = slices.Clone(r.Prompt)
+	for _, t := range had.Tokens {
+		r.Prompt = append(r.Prompt, t.ID)
+	}
+	r.Sampling.MaxTokens -= len(had.Tokens)
+	r.Key.Turn ^= int32(attempt) << 24
+	if r.Sampling.MaxTokens < 1 {
+		had.Finish = traj.FinishLength
+		return had, nil
+	}
+	f.session.gateway.counts.add(func(c *Counts) { c.Resumed++ })
+	more, err := f.sample(r)
+	if err != nil && len(more.Tokens) == 0 && !errors.Is(err, engine.ErrUnavailable) {
+		return more, err
+	}
+	more.Tokens = slices.Concat(had.Tokens, more.Tokens)
+	return more, err
 }
 
 // land ends the flight: what was sampled is read as a whole, cut at a stop string, and added to the forest.

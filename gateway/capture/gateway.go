@@ -147,6 +147,7 @@ type Counts struct {
 	Segments   int64 `json:"segments"`   // new segments behind the first of their session
 	Spliced    int64 `json:"spliced"`    // turns whose ids were carried into a new segment
 	Replayed   int64 `json:"replayed"`   // replies given again
+	Resumed    int64 `json:"resumed"`    // times that a turn went on after its engine became unavailable
 	Cut        int64 `json:"cut"`        // replies that ended where their client's copy ended
 	Overridden int64 `json:"overridden"` // requests for other sampling, answered with the run's
 }

@@ -429,3 +429,31 @@ func TestBrokenEngines(t *testing.T) {
 		}
 	}
 }
+
+// TestResume: a turn whose engine goes away in the middle goes on from what was sampled, on the same path.
+func TestResume(t *testing.T) {
+	w := newWorld(t, func(r engine.Request) []int32 {
+		if strings.HasSuffix(testTokenizer().Decode(r.Prompt), "hello") {
+			return speak(" world")
+		}
+		return append(testTokenizer().EncodeSpecial("hello"), testTokenizer().EncodeSpecial(" never")...)
+	}, func(c *Config) { c.Resume = 2 })
+	w.engine.Inject(enginetest.Fault{Trouble: enginetest.Unavailable, After: len(testTokenizer().EncodeSpecial("hello"))})
+	w.engine.Inject(enginetest.Fault{Trouble: enginetest.Unavailable})
+	if got := w.ask([]chat.Message{user("a")}, nil); got.Content != "hello world" {
+		t.Errorf("got %q", got.Content)
+	}
+	if c := w.gateway.Counts(); c.Resumed != 2 || c.Turns != 1 {
+		t.Errorf("%+v", c)
+	}
+	w.sound()
+}
+
+func TestParallelIsBounded(t *testing.T) {
+	w := newWorld(t, inOrder("one"), func(c *Config) { c.Parallel = 2 })
+	r := request([]chat.Message{user("a")}, nil)
+	r.Options.Choices = 3
+	if _, p := w.session.Ask(t.Context(), r, Caller{}); p == nil || p.Class != wire.Limited || p.Retry == 0 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -89,6 +89,7 @@ func newWorld(t testing.TB, reply func(engine.Request) []int32, change func(*Con
 	w.engine = enginetest.NewScript(enginetest.ScriptConfig{Vocab: testTokenizer().VocabSize(), MaxTokens: 1 << 16, Reply: reply})
 	c := Defaults()
 	c.Generator, c.Renderer, c.Family, c.Linger = w.engine, testRenderer(), hermes(t), 0
+	c.Resume = 0
 	if change != nil {
 		change(&c)
 	}

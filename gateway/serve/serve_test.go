@@ -47,6 +47,7 @@ func newLab(t testing.TB, lines []script.Line, change func(*Config, *capture.Con
 	}
 	c := capture.Defaults()
 	c.Generator, c.Renderer, c.Family, c.Linger = script.New(lines, r.Tokenizer(), end, 1<<16), r, family, 0
+	c.Resume = 0
 	var config Config
 	if change != nil {
 		change(&config, &c)

@@ -32,6 +32,9 @@ type Problem struct {
 }
 
 func (p *Problem) Error() string {
+	if p.Class == Overflow {
+		return fmt.Sprintf("%d tokens, and there is room for %d", p.Tokens, p.Limit)
+	}
 	if p.Param == "" {
 		return p.Message
 	}
