@@ -506,3 +506,26 @@ func TestPlanOfAnAdapter(t *testing.T) {
 		t.Errorf("a learner with an adapter takes %d bytes more; want %d", got, want)
 	}
 }
+
+// BenchmarkStepOfAnAdapter is an optimizer step with nothing before it, beside that of the weights: projection, AdamW, merge
+// and the copies that products read.
+func BenchmarkStepOfAnAdapter(b *testing.B) {
+	shape := model.Config{Vocab: 1024, Dim: 512, Layers: 4, Heads: 8, KVHeads: 4, HeadDim: 64, FFN: 1536, MaxPositions: 64,
+		NormEps: 1e-6, RopeTheta: 10000, Tied: true}
+	for _, rank := range []int{0, 8, 64} {
+		b.Run(fmt.Sprintf("rank=%d", rank), func(b *testing.B) {
+			config := loraConfig(func(c *local.Config) { c.Threads, c.LoRA.Rank = 2, rank })
+			l, err := local.NewLearner(shape, fresh(b, shape), config)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			for b.Loop() {
+				if _, err := l.Step(b.Context(), engine.StepOptions{LR: 1e-3}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(shape.ParamCount()), "ns/weight")
+		})
+	}
+}
