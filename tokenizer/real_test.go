@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"molt/tokenizer"
@@ -55,7 +56,7 @@ func TestReal(t *testing.T) {
 	}
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file))
-		if !testing.Verbose() && os.Getenv("MOLT_TOKENIZERS") == "" && name != "gpt2" && name != "qwen3" {
+		if !wanted(name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +74,74 @@ func TestReal(t *testing.T) {
 				len(o.Strings), c.wrong["ids"], c.wrong["text"], len(o.Lists), c.wrong["list"])
 		})
 	}
+}
+
+func wanted(name string) bool {
+	return testing.Verbose() || os.Getenv("MOLT_TOKENIZERS") != "" || name == "gpt2" || name == "qwen3"
+}
+
+// TestRealGuard: masked as the chat room does, no disguise of a control token becomes one, and nothing else changes.
+func TestRealGuard(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(realFolder(t), "*", "tokenizer.json"))
+	if len(files) == 0 {
+		t.Skip("no real tokenizers are cached; scripts/goldens/tokenizer/real.sh fetches them")
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		if !wanted(name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			tok := realTokenizer(t, name)
+			guard := tok.NewGuard(false)
+			unknown := unknownOf(tok)
+			for i, a := range tok.AddedTokens() {
+				if i > 60 && i%40 != 0 {
+					continue
+				}
+				for _, text := range disguises(a.Content) {
+					ids := tok.EncodeParts(masked(guard, text)...)
+					for _, id := range ids {
+						if tok.IsControl(id) && id != unknown {
+							t.Fatalf("%q: %q came through", text, tok.Token(id))
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// unknownOf is the id that the vocabulary has for what it cannot write, -1 for none.
+func unknownOf(tok *tokenizer.Tokenizer) int32 {
+	if id, ok := tok.ID("<unk>"); ok {
+		return id
+	}
+	return -1
+}
+
+func disguises(token string) []string {
+	var wide, marked strings.Builder
+	for _, r := range token {
+		if r > ' ' && r < 0x7f {
+			wide.WriteRune(r + 0xFEE0)
+		} else {
+			wide.WriteRune(r)
+		}
+		marked.WriteString(string(r) + "\u200b")
+	}
+	return []string{token, token + token, "x" + token + "y", wide.String(), " " + wide.String() + " ", marked.String(), strings.ToUpper(token), strings.ReplaceAll(token, "▁", " "), strings.ReplaceAll(token, " ", "▁"), token + "\u0301"}
+}
+
+// masked divides text at what the guard finds.
+func masked(guard *tokenizer.Guard, text string) []tokenizer.Part {
+	var parts []tokenizer.Part
+	done := 0
+	for _, f := range guard.Find(text) {
+		parts = append(parts, tokenizer.Part{Text: text[done:f.From]}, tokenizer.Part{Text: text[f.From:f.To], Ordinary: true})
+		done = f.To
+	}
+	return append(parts, tokenizer.Part{Text: text[done:]})
 }
 
 // counter counts mismatches and shows the first few.
