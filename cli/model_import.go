@@ -20,7 +20,7 @@ type modelImportCmd struct {
 // Help shows what is understood.
 func (*modelImportCmd) Help() string {
 	return `Reads models of llama.cpp: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K tensors of Llama, Mistral, Qwen 2 and 3,
-SmolLM 3, Phi 3, Gemma 2 and 3 and OLMo 2, with their tokenizer and chat template. Quantized weights are widened; training them again is
+SmolLM 3, Phi 3, Gemma, OLMo 2 and Granite, with their tokenizer and chat template. Quantized weights are widened; training them again is
 possible, but what the quantization lost is lost.
 
 Example:

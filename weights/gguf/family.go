@@ -51,6 +51,8 @@ var families = map[string]family{
 	"smollm3": {"SmolLM3ForCausalLM", "smollm3", blockNames, true, false, (*source).smollm3},
 	"qwen2":   {"Qwen2ForCausalLM", "qwen2", blockNames, false, false, (*source).qwen2},
 	"qwen3":   {"Qwen3ForCausalLM", "qwen3", blockNames, false, false, (*source).qwen3},
+	"granite": {"GraniteForCausalLM", "granite", blockNames, true, false, (*source).granite},
+	"gemma":   {"GemmaForCausalLM", "gemma", blockNames, false, true, (*source).gemma1},
 	"gemma2":  {"Gemma2ForCausalLM", "gemma2", gemmaNames, false, true, (*source).gemma2},
 	"gemma3":  {"Gemma3ForCausalLM", "gemma3_text", gemmaNames, false, true, (*source).gemma3},
 	"phi3": {"Phi3ForCausalLM", "phi3", with(map[string]string{"self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}),
@@ -90,6 +92,24 @@ func (s *source) qwen2() error {
 func (s *source) qwen3() error {
 	s.flag("attention_bias", s.has("blk.0.attn_q.bias"))
 	s.config["use_sliding_window"], s.config["sliding_window"] = false, nil
+	return s.noFactors()
+}
+
+// granite scales embeddings, what blocks add, scores and logits.
+func (s *source) granite() error {
+	s.flag("attention_bias", s.has("blk.0.attn_q.bias"))
+	for field, key := range map[string]string{"embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale",
+		"attention_multiplier": "attention.scale", "logits_scaling": "logit_scale"} {
+		s.meta.need(s.key(key))
+		s.config[field] = shortest(s.meta.number(s.key(key), 1))
+	}
+	return s.noFactors()
+}
+
+func (s *source) gemma1() error {
+	delete(s.config, "hidden_act")
+	s.config["hidden_activation"] = "gelu_pytorch_tanh"
+	s.flag("attention_bias", false)
 	return s.noFactors()
 }
 

@@ -167,7 +167,7 @@ func TestImportRefuses(t *testing.T) {
 		want       string
 	}{
 		{"no architecture", "llama", drop("general.architecture"), `general.architecture: "" is not supported`},
-		{"another architecture", "llama", set("general.architecture", "mamba"), `general.architecture: "mamba" is not supported (gemma2, gemma3, llama`},
+		{"another architecture", "llama", set("general.architecture", "mamba"), `general.architecture: "mamba" is not supported (gemma, gemma2, gemma3, granite, llama`},
 		{"split", "llama", set("split.count", int64(3)), "split.count: the model is split over 3 files; join them with llama-gguf-split --merge"},
 		{"experts", "llama", set("llama.expert_count", int64(8)), "llama.expert_count: is not supported for llama; it may change the mathematics"},
 		{"unknown key", "llama", set("llama.secret_sauce", 1.5), "llama.secret_sauce: is not supported for llama"},

@@ -59,12 +59,12 @@ def byte_tokens(size=300):
     return tokens, [3 if x in special else 1 for x in tokens], [" ".join(m) for m in model["merges"]]
 
 
-def piece_tokens(user="  ", size=352):
+def piece_tokens(user="  ", size=420):
     """A SentencePiece BPE with byte fallback: tokens, types, scores; merged pieces score minus their rank."""
     t = Tokenizer(models.BPE())
     t.pre_tokenizer = pre_tokenizers.Metaspace()
     t.train_from_iterator([s for s in hostile.strings() if s.isascii() and "<" not in s], trainers.BpeTrainer(
-        vocab_size=size - 262, limit_alphabet=60, show_progress=False))
+        vocab_size=size - 262, limit_alphabet=1000, show_progress=False))
     model = json.loads(t.to_str())["model"]
     merged = [m for m in map("".join, model["merges"]) if m != user]
     letters = sorted(set(model["vocab"]) - set(merged) - {user})
@@ -88,7 +88,7 @@ def rope(kind="default", **more):
 def families():
     t = transformers
     n, p = len(byte_tokens()[0]), len(piece_tokens()[0])
-    longrope = rope("longrope", short_factor=[1.0, 1.5], long_factor=[2.0, 3.5], original_max_position_embeddings=64)
+    longrope = rope("longrope", short_factor=[1.0, 1.5], long_factor=[2.0, 3.5], original_max_position_embeddings=256)
     return {
         "llama": (t.LlamaConfig(**common("llama", n, head_dim=8, attention_bias=True)), "llama-bpe"),
         "llama3": (t.LlamaConfig(**common("llama", n, head_dim=8, tie_word_embeddings=False, rope_parameters=rope(
@@ -98,7 +98,10 @@ def families():
         "smollm3": (t.SmolLM3Config(**common("smollm3", n)), "smaug-bpe"),
         "olmo2": (t.Olmo2Config(**common("olmo2", n, tie_word_embeddings=False)), "dbrx"),
         "phi3": (t.Phi3Config(**common("phi3", len(piece_tokens("ab")[0]), num_attention_heads=8, num_key_value_heads=4, tie_word_embeddings=False,
-                                       original_max_position_embeddings=64, rope_parameters=longrope)), None),
+                                       original_max_position_embeddings=256, max_position_embeddings=512, rope_parameters=longrope)), None),
+        "granite": (t.GraniteConfig(**common("granite", n, embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.25,
+                                             logits_scaling=2.0)), "refact"),
+        "gemma": (t.GemmaConfig(**common("gemma", p, head_dim=16)), None),
         "gemma2": (t.Gemma2Config(**common("gemma2", p, head_dim=16, query_pre_attn_scalar=16, sliding_window=8)), None),
         "gemma3_text": (t.Gemma3TextConfig(**common("gemma3_text", p, head_dim=16, query_pre_attn_scalar=16, sliding_window=8)), None),
     }
@@ -144,6 +147,11 @@ def metadata(w, c, kind):
     if getattr(c, "head_dim", None) and kind != "olmo2":
         w.add_key_length(c.head_dim)
         w.add_value_length(c.head_dim)
+    if kind == "granite":
+        w.add_attention_scale(c.attention_multiplier)
+        w.add_embedding_scale(c.embedding_multiplier)
+        w.add_residual_scale(c.residual_multiplier)
+        w.add_logit_scale(c.logits_scaling)
     if kind in ("gemma2", "gemma3_text"):
         w.add_sliding_window(c.sliding_window)
     if kind == "gemma2":
@@ -202,7 +210,7 @@ def model(kind, config, pre):
             continue
         digests[name] = digest(t)
         a = t.float().numpy()
-        if arch in ("llama", "smollm3"):
+        if arch in ("llama", "smollm3", "granite"):
             if ".q_proj." in name:
                 a = paired(a, config.num_attention_heads)
             if ".k_proj." in name:

@@ -11,8 +11,7 @@ for (const {file, texts, prompts, top} of JSON.parse(readFileSync(process.argv[2
     const ids = texts.map((text) => [...model.tokenize(text, true)]);
     const next = [];
     for (const prompt of prompts) {
-        const size = prompt.length < 60 ? 64 : 128; // Phi-3's rotary factors depend on it
-        const context = await model.createContext({contextSize: size, batchSize: size});
+        const context = await model.createContext({contextSize: 128, batchSize: 128, threads: 1});
         const sequence = context.getSequence();
         const steps = prompt.map((id, i) => (i === prompt.length - 1 ? [id, {generateNext: {probabilities: true}}] : id));
         const evaluated = await sequence.controlledEvaluate(steps);

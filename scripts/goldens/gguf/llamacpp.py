@@ -20,7 +20,7 @@ sys.path.insert(0, str(here.parent / "tokenizer"))
 import hostile  # noqa: E402
 
 node, golden, work = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
-KINDS = ["llama", "llama3", "qwen2", "qwen3", "smollm3", "olmo2", "phi3", "gemma2", "gemma3_text"]
+KINDS = ["llama", "llama3", "qwen2", "qwen3", "smollm3", "olmo2", "granite", "phi3", "gemma", "gemma2", "gemma3_text"]
 PRES = ["gpt-2", "olmo", "smollm", "starcoder", "command-r", "llama-bpe", "smaug-bpe", "qwen2", "deepseek-r1-qwen", "tekken", "gpt-4o"]
 PROMPTS = [[4], [10] * 20 + [20] * 30 + [30, 31, 32] * 20]
 
