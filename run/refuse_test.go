@@ -352,23 +352,39 @@ func TestFreeSettingsMayChange(t *testing.T) {
 	tracesOf(t, c.Ckpt.Path, folder.BestDir, folder.LastDir).same(t, tracesOf(t, whole.Ckpt.Path, folder.BestDir, folder.LastDir))
 }
 
-// TestLockDeletedWhileItRuns: a second process is kept out all the same, and a run whose folder was replaced writes nothing
-// into what took its place.
+// TestLockDeletedWhileItRuns: a second process is kept out all the same, and does the run no harm.
 func TestLockDeletedWhileItRuns(t *testing.T) {
 	c := microRL(t)
-	lock := filepath.Join(c.Ckpt.Path, "lock")
 	second := make(chan error, 1) // one: what the second run says
 	view := whenHeard("rl step 2/", func() {
-		remove(t, lock)
+		remove(t, filepath.Join(c.Ckpt.Path, "lock"))
 		again := *c
 		_, err := RL(t.Context(), &again, recipe.Settings(&again), View{})
 		second <- err
 	})
-	_, err := RL(t.Context(), c, recipe.Settings(c), view)
-	wantProblem(t, err, problem.Busy, lock+": it was deleted or replaced while the run went on")
+	if _, err := RL(t.Context(), c, recipe.Settings(c), view); err != nil {
+		t.Fatal(err)
+	}
 	close(second)
 	wantProblem(t, <-second, problem.Busy, "another run holds this folder")
-	runRL(t, c)
+}
+
+// TestFolderMovedWhileItRuns: what took its place is another's, and nothing is written into it.
+func TestFolderMovedWhileItRuns(t *testing.T) {
+	rl := microRL(t)
+	view := whenHeard("rl step 2/", func() {
+		if err := os.Rename(rl.Ckpt.Path, rl.Ckpt.Path+".moved"); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := RL(t.Context(), rl, recipe.Settings(rl), view)
+	wantProblem(t, err, problem.Busy, rl.Ckpt.Path+": it was moved, deleted or replaced while the run went on")
+	if _, err := os.Stat(rl.Ckpt.Path); err == nil {
+		t.Error("the folder is there again")
+	}
+	again := *rl
+	again.Ckpt.Path += ".moved"
+	runRL(t, &again)
 
 	sft := microSFT(t)
 	sft.Eval.Dataset, sft.Eval.Steps = sft.Data.Dataset, 1

@@ -139,18 +139,17 @@ func (f *Folder) acquire() error {
 }
 
 // Mine reports whether this process still holds the folder at its path: another may hold what was put in its place. Whoever
-// writes something that a resumed run depends on asks before.
+// writes something that a resumed run depends on asks before. Where the folder is locked, the file lock may be gone.
 func (f *Folder) Mine() error {
-	for _, lock := range f.locks {
-		held, err := lock.Stat()
-		if err != nil {
-			return &problem.Problem{Code: problem.Resource, Where: lock.Path(), What: "cannot look at the lock", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
-		}
-		if there, err := os.Stat(lock.Path()); err != nil || !os.SameFile(held, there) {
-			return &problem.Problem{
-				Code: problem.Busy, Where: lock.Path(), What: "it was deleted or replaced while the run went on, so another run may hold the folder", Err: err,
-				Fix: "leave run folders alone while they are written; the same command resumes from the last checkpoint",
-			}
+	lock := f.locks[len(f.locks)-1]
+	held, err := lock.Stat()
+	if err != nil {
+		return &problem.Problem{Code: problem.Resource, Where: lock.Path(), What: "cannot look at the lock", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
+	}
+	if there, err := os.Stat(lock.Path()); err != nil || !os.SameFile(held, there) {
+		return &problem.Problem{
+			Code: problem.Busy, Where: lock.Path(), What: "it was moved, deleted or replaced while the run went on, so another run may hold the folder", Err: err,
+			Fix: "leave run folders alone while they are written; the same command resumes from the last checkpoint",
 		}
 	}
 	return nil
