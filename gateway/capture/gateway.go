@@ -17,7 +17,6 @@ import (
 type Gateway struct {
 	config Config
 	folds  bool // the template takes no system message but the first
-	local  bool // bridges depend on nothing before their turn
 	counts counters
 
 	mu       sync.Mutex // guards what follows
@@ -35,7 +34,6 @@ func New(c Config) (*Gateway, error) {
 		g.config.Sampling.StopTokens = append(slices.Clone(c.Sampling.StopTokens), end)
 	}
 	g.folds = folds(c.Renderer)
-	g.local = local(c.Renderer)
 	if c.Folder != "" {
 		if err := g.restore(); err != nil {
 			return nil, fmt.Errorf("capture: restoring sessions: %w", err)

@@ -45,8 +45,12 @@ type shown struct {
 func (g *Gateway) observe(v view) (shown, error) {
 	if v.path != nil {
 		o, err := g.extend(v)
+		same := true
+		if err == nil && g.config.Mode == Faithful {
+			same, err = g.faithful(v, o.ids)
+		}
 		switch {
-		case err == nil && !(o.rewrites && g.config.Mode == Faithful):
+		case err == nil && same:
 			return o, nil
 		case err != nil && !errors.Is(err, chat.ErrNotLocal):
 			return o, err
@@ -133,10 +137,10 @@ func (g *Gateway) bridges(o *shown, v view, at int, said chat.Message, last int3
 	return nil
 }
 
-// before is the conversation that a bridge is rendered behind: a short one, where it is known to make no difference.
+// before is the conversation that a bridge is rendered behind, where that makes a difference.
 func (g *Gateway) before(v view, at int) chat.Conversation {
-	if g.local && g.config.Mode == Append {
-		return short
+	if g.config.Renderer.Local() {
+		return chat.Conversation{}
 	}
 	before := messages(v.items[:at])
 	if g.folds {
@@ -145,40 +149,21 @@ func (g *Gateway) before(v view, at int) chat.Conversation {
 	return chat.Conversation{Messages: before, Tools: v.tools}
 }
 
+// faithful reports whether a path and what a bridge puts behind it read as the template itself shows the conversation.
+func (g *Gateway) faithful(v view, bridge []int32) (bool, error) {
+	native := v
+	native.splices = nil
+	whole, err := g.anew(native)
+	if err != nil {
+		return false, err
+	}
+	tok := g.config.Renderer.Tokenizer()
+	return tok.Decode(whole.ids) == tok.Decode(slices.Concat(v.path, bridge)), nil
+}
+
 func (o *shown) add(p chat.Observation) {
 	o.ids = append(o.ids, p.IDs...)
 	o.masked += p.Masked
-}
-
-// short is a conversation that says nothing.
-var short = chat.Conversation{Messages: []chat.Message{{Role: chat.User, Content: "x"}}}
-
-// local reports whether bridges depend on nothing before their turn: whether behind long conversations they are what they
-// are behind a short one, for every kind of turn and of what follows it.
-func local(r *chat.Renderer) bool {
-	call := []chat.ToolCall{{ID: "abcdefghi", Name: "f", Arguments: chat.Object(chat.Member{Name: "a", Value: chat.Int(1)})}}
-	said := []chat.Message{
-		{Role: chat.Assistant, Content: "yes"},
-		{Role: chat.Assistant, Content: "yes", Reasoning: "hm"},
-		{Role: chat.Assistant, Reasoning: "hm", ToolCalls: call},
-		{Role: chat.Assistant, Content: "yes", ToolCalls: append(call, call...)},
-	}
-	result := chat.Message{Role: chat.Tool, Content: "1", ToolCallID: "abcdefghi"}
-	user := chat.Message{Role: chat.User, Content: "and?"}
-	long := chat.Conversation{
-		Messages: []chat.Message{{Role: chat.System, Content: "be kind"}, user, said[2], result, said[1], user},
-		Tools:    []chat.ToolSpec{chat.NewToolSpec("f", "does", chat.Object())},
-	}
-	for _, turn := range said {
-		for _, next := range [][]chat.Message{nil, {user}, {result}, {result, result, user}} {
-			a, errA := r.Bridge(long, turn, next, -1)
-			b, errB := r.Bridge(short, turn, next, -1)
-			if (errA == nil) != (errB == nil) || !slices.Equal(a.IDs, b.IDs) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // folds reports whether the template loses or refuses system messages other than one at the start.
