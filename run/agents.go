@@ -3,11 +3,15 @@
 package run
 
 import (
+	"context"
 	"fmt"
 
 	"molt/agent"
 	"molt/agent/answer"
+	"molt/engine"
 	"molt/examples/shop"
+	"molt/run/doors"
+	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
 )
@@ -20,6 +24,21 @@ func init() {
 // always is for environments without settings.
 func always(create func() agent.Env) func(struct{}) (func() agent.Env, error) {
 	return func(struct{}) (func() agent.Env, error) { return create, nil }
+}
+
+// openAgent opens the agent that the configuration names.
+func openAgent(ctx context.Context, c *recipe.Config, m *models.Model) (*doors.Agent, error) {
+	d := doors.Config{
+		Agent: &c.Agent, Model: m, Seed: c.Train.Seed, MaxLen: c.Rollout.MaxLen, Log: new(doors.Log),
+		Sampling: func(eval bool) engine.Sampling { return sampling(c, m.Stops(), eval) },
+	}
+	if !c.Agent.IsPython() && !c.Agent.IsProgram() {
+		var err error
+		if d.Env, err = environment(&c.Agent); err != nil {
+			return nil, err
+		}
+	}
+	return doors.Open(ctx, d)
 }
 
 // environment prepares the environment that the configuration names.

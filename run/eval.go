@@ -10,12 +10,12 @@ import (
 
 	"molt/agent"
 	"molt/engine/local"
-	"molt/gateway"
 	"molt/internal/spell"
 	"molt/metrics"
 	"molt/numeric/model"
 	"molt/prompts"
 	"molt/rollout"
+	"molt/run/doors"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -58,11 +58,12 @@ func (r *EvalResult) String() string {
 }
 
 // Eval measures cfg's model on cfg's held-out prompts. It writes nothing.
-func Eval(ctx context.Context, cfg *recipe.Config, view View) (*EvalResult, error) {
+func Eval(ctx context.Context, cfg *recipe.Config, view View) (_ *EvalResult, err error) {
 	p, err := preflightEval(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, p.agent.Close()) }()
 	fmt.Fprintf(view.talk(), "evaluating %s on %d prompts\n", spell.Quoted(p.model.Path), len(p.tasks))
 	e, clock, err := p.evaluate(ctx)
 	if err != nil {
@@ -88,10 +89,10 @@ func gradable(cfg *recipe.Config, e *rollout.Evaluation) error {
 
 // evalPlan is what an evaluation reads, opened and checked.
 type evalPlan struct {
-	cfg    *recipe.Config
-	model  *models.Model
-	create func() agent.Env
-	tasks  []agent.Task
+	cfg   *recipe.Config
+	model *models.Model
+	agent *doors.Agent
+	tasks []agent.Task
 }
 
 func preflightEval(ctx context.Context, cfg *recipe.Config) (*evalPlan, error) {
@@ -113,15 +114,18 @@ func preflightEval(ctx context.Context, cfg *recipe.Config) (*evalPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	create, err := environment(&cfg.Agent)
+	a, err := openAgent(ctx, cfg, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := possible(ctx, m, cfg, create, sets); err != nil {
-		return nil, err
-	}
 	tasks, err := tasks.HeldOut(sets, cfg.Train.Seed)
-	return &evalPlan{cfg, m, create, tasks}, err
+	if err == nil {
+		err = possible(ctx, m, cfg, a.Env(), sets)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return &evalPlan{cfg, m, a, tasks}, nil
 }
 
 // evaluate runs the tasks on a generator of its own.
@@ -142,14 +146,10 @@ func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *cloc
 	defer func() { err = errors.Join(err, generator.Close()) }()
 	whole, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	gate, err := gateway.New(gateway.Config{Generator: watched{generator, m.Path, fail}, Renderer: m.Renderer, MaxTokens: cfg.Rollout.MaxLen})
-	if err != nil {
-		return nil, nil, &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "choose another model", Err: err}
+	if err := p.agent.Start(watched{generator, m.Path, fail}, nil); err != nil {
+		return nil, nil, err
 	}
-	runner := newRunner(cfg, p.create, func(job agent.Job) (agent.Policy, error) {
-		return gate.Open(gateway.Options{Seed: cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(cfg, m.Stops(), true)})
-	})
-	return drive(whole, evalDriver(cfg, shape.Vocab, capacity), runner, p.tasks, cfg.Eval.Samples)
+	return drive(whole, evalDriver(cfg, shape.Vocab, capacity), p.agent.Runner(), p.tasks, cfg.Eval.Samples)
 }
 
 // evalEngine sizes the generator of an evaluation.

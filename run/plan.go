@@ -116,6 +116,7 @@ func PlanRL(ctx context.Context, cfg *recipe.Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer r.close()
 	m, err := local.Plan(r.learned(), r.engine)
 	if err != nil {
 		return nil, err
@@ -161,6 +162,7 @@ func PlanEval(ctx context.Context, cfg *recipe.Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer e.agent.Close()
 	shape, err := models.Bounded(e.model.Shape, cfg.Rollout.MaxLen)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,9 @@ func promptFits(m *models.Model, c *recipe.Config, t agent.Task) error {
 
 // agentBegins asks an environment that can tell whether it can play a task.
 func agentBegins(ctx context.Context, create func() agent.Env, t agent.Task) error {
+	if create == nil {
+		return nil // an agent of another kind: only playing tells
+	}
 	env := create()
 	if env == nil {
 		return nil // every rollout will say so

@@ -13,6 +13,7 @@ import (
 	"molt/engine/local"
 	"molt/numeric/model"
 	"molt/prompts"
+	"molt/run/doors"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -29,8 +30,8 @@ type rlPlan struct {
 	others   companions
 	algo     algo.Config
 	stream   *prompts.Stream
-	prompts  int              // rows to train on
-	create   func() agent.Env // of the environment that is played
+	prompts  int // rows to train on
+	agent    *doors.Agent
 	heldOut  []agent.Task
 	inputs   map[string]string // digests of what the run reads
 	capacity int               // rollouts in flight
@@ -39,13 +40,17 @@ type rlPlan struct {
 	steps    int64             // batches of the whole run
 }
 
-// preflight opens and checks everything that a run reads, and writes nothing.
-func preflight(ctx context.Context, cfg *recipe.Config) (*rlPlan, error) {
-	p := &rlPlan{cfg: cfg, inputs: map[string]string{}}
+// preflight opens and checks everything that a run reads, and writes nothing. Close the plan in the end, or its agent.
+func preflight(ctx context.Context, cfg *recipe.Config) (p *rlPlan, err error) {
+	p = &rlPlan{cfg: cfg, inputs: map[string]string{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
 	if err := p.settings(); err != nil {
 		return nil, err
 	}
-	var err error
 	if p.model, err = models.Open(cfg.Model.Path); err != nil {
 		return nil, err
 	}
@@ -73,6 +78,14 @@ func preflight(ctx context.Context, cfg *recipe.Config) (*rlPlan, error) {
 		return nil, err
 	}
 	return p, p.memory()
+}
+
+// close ends the agent of a plan that is not carried out.
+func (p *rlPlan) close() error {
+	if p == nil || p.agent == nil {
+		return nil
+	}
+	return p.agent.Close()
 }
 
 // settings checks what needs no file.
@@ -158,10 +171,10 @@ func (p *rlPlan) data(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.create, err = environment(&c.Agent); err != nil {
+	if p.agent, err = openAgent(ctx, c, p.model); err != nil {
 		return err
 	}
-	if err := possible(ctx, p.model, c, p.create, append(sets, evalSets...)); err != nil {
+	if err := possible(ctx, p.model, c, p.agent.Env(), append(sets, evalSets...)); err != nil {
 		return err
 	}
 	if p.heldOut, err = tasks.HeldOut(evalSets, c.Train.Seed); err != nil {

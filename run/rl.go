@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"molt/agent"
-	"molt/gateway"
 	"molt/internal/spell"
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
+	"molt/run/doors"
 	"molt/run/folder"
 	"molt/run/models"
 	"molt/run/problem"
@@ -56,7 +56,7 @@ type rlRun struct {
 	source   *tasks.Source
 	heldOut  []agent.Task
 	recorder *recorder
-	gateway  *gateway.Gateway
+	agent    *doors.Agent
 	log      *metrics.Log
 	keeper   *metrics.Keeper
 	saved    progress

@@ -197,9 +197,9 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dro
 	if failed := failed(failures(batch), dropped); failed > 0 {
 		raise("failed-rollouts", fmt.Sprintf("step %d: %d rollouts failed through no fault of the policy and were left out", step, failed), "look at their outcomes and details with molt show")
 	}
-	if c := r.gateway.Counts(); c.Offered > 100 && c.Calls == 0 && !r.unparsed {
+	if why := r.agent.Unparsed(); why != "" && !r.unparsed {
 		r.unparsed = true
-		raise("tools-never-parsed", fmt.Sprintf("%d turns were offered tools and no tool call was ever read", c.Offered), "the model may use another call syntax than the one that is parsed")
+		raise("tools-never-parsed", why, "the model may use another call syntax than the one that is parsed")
 	}
 }
 

@@ -5,11 +5,9 @@ package run
 import (
 	"context"
 	"encoding/json"
-	"time"
+	"os"
 
-	"molt/agent"
 	"molt/engine"
-	"molt/gateway"
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
@@ -25,13 +23,17 @@ func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 	if err != nil {
 		return err
 	}
-	r.model, r.heldOut, r.recorder = plan.model, plan.heldOut, newRecorder()
+	r.opened(plan.close)
+	r.model, r.heldOut, r.recorder, r.agent = plan.model, plan.heldOut, newRecorder(), plan.agent
 	r.share = plan.share()
 	r.source = &tasks.Source{Stream: plan.stream}
 	if r.folder, err = folder.Open(r.cfg.Ckpt.Path, "rl", settings, plan.inputs); err != nil {
 		return err
 	}
 	r.opened(r.folder.Close)
+	if err := r.openAgentLog(); err != nil {
+		return err
+	}
 	if r.engines, err = r.start(plan); err != nil {
 		return err
 	}
@@ -52,6 +54,24 @@ func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 	}
 	r.trainer = train.New(r.trainConfig(plan), r.engines.models, state.Train)
 	return r.openDriver(plan, state)
+}
+
+// openAgentLog keeps what agents in other processes print. It is written as they print, and is no part of the run's state.
+func (r *rlRun) openAgentLog() error {
+	if !r.cfg.Agent.IsPython() && !r.cfg.Agent.IsProgram() {
+		return nil
+	}
+	at := r.folder.File("agents.log")
+	file, err := os.OpenFile(at, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return &problem.Problem{Code: problem.Resource, Where: at, What: "cannot write what agents print", Why: problem.Reason(err), Fix: "make room, or choose another folder", Err: err}
+	}
+	r.agent.Log().Send(file)
+	r.opened(func() error {
+		r.agent.Log().Send(nil)
+		return file.Close()
+	})
+	return nil
 }
 
 // openLog starts the events of the run, or continues them at the checkpoint.
@@ -85,18 +105,18 @@ func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
 
 // openDriver wires agents to the generator through the capture gateway, and the scheduler around them.
 func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
-	gate, err := gateway.New(gateway.Config{Generator: watched{r.engines.generator, r.folder.Path, r.fail}, Renderer: r.model.Renderer, MaxTokens: r.cfg.Rollout.MaxLen})
-	if err != nil {
-		return &problem.Problem{Code: problem.Template, Where: r.model.Path, What: err.Error(), Fix: "choose another model", Err: err}
+	if err := r.agent.Start(watched{r.engines.generator, r.folder.Path, r.fail}, r.recorder.wrap); err != nil {
+		return err
 	}
-	r.gateway = gate
-	runner := newRunner(r.cfg, plan.create, r.recorder.wrap(r.sessions(gate)))
+	runner := r.agent.Runner()
 	if !r.saved.Resumed {
+		var err error
 		r.driver, err = rollout.New(r.driverConfig(plan), runner, r.source, 0)
 		return err
 	}
 	var snapshot rollout.Snapshot
-	if err = json.Unmarshal(state.Rollout, &snapshot); err == nil {
+	err := json.Unmarshal(state.Rollout, &snapshot)
+	if err == nil {
 		err = r.source.Seek(snapshot.Cursor)
 	}
 	if err == nil {
@@ -106,15 +126,6 @@ func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
 		return noResume(r.folder.File(folder.CheckpointsDir, r.saved.From), err)
 	}
 	return nil
-}
-
-// sessions opens a capture session for each rollout, with the sampling of training or of evaluation.
-func (r *rlRun) sessions(gate *gateway.Gateway) agent.Opener {
-	return func(job agent.Job) (agent.Policy, error) {
-		return gate.Open(gateway.Options{
-			Seed: r.cfg.Train.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: sampling(r.cfg, r.model.Stops(), job.Eval),
-		})
-	}
 }
 
 // sampling is how tokens are chosen: every field is the run's own, whatever the model's generation_config suggests.
@@ -146,15 +157,4 @@ func (r *rlRun) driverConfig(plan *rlPlan) rollout.Config {
 	c.Retried = r.note
 	c.Dropped = r.dropped
 	return c
-}
-
-// seconds turns a setting into a duration.
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// newRunner plays environments that create makes.
-func newRunner(cfg *recipe.Config, create func() agent.Env, open agent.Opener) agent.Runner {
-	limits := agent.Defaults()
-	step := seconds(cfg.Agent.StepTimeout)
-	limits.Turns, limits.Reset, limits.Step, limits.Close = cfg.Agent.MaxTurns, step, step, min(limits.Close, step)
-	return &agent.EnvRunner{Config: limits, New: create, Open: open}
 }

@@ -87,6 +87,18 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, c.Reward.validate())...)
 }
 
+// Startable reports that the program is not there.
+func Startable(c Config) error {
+	words, err := Words(c.Command)
+	if err != nil || len(words) == 0 || strings.Contains(words[0], "{") {
+		return err
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return fmt.Errorf("command: %w", err)
+	}
+	return nil
+}
+
 // New makes the agent of one rollout after another. The configuration must be valid.
 func New(config Config) func() agent.ChatAgent {
 	words, _ := Words(config.Command)

@@ -51,6 +51,9 @@ type Agent struct {
 	Kind   string `json:"kind,omitzero"`   // what the client calls the request, such as compaction
 }
 
+// Judge is the Kind of requests that grade the work of a rollout: what is sampled for them is never trained on.
+const Judge = "judge"
+
 // Turn is one reply of the policy.
 type Turn struct {
 	Name        string // cannot be guessed

@@ -11,7 +11,7 @@ import (
 	"molt/gateway/forest"
 )
 
-// caller reads the names that Claude Code and Codex give to their agents. They say nothing about the conversation.
+// caller reads the names that Claude Code and Codex give to their agents, and our own judges to themselves. They say nothing about the conversation.
 func caller(r *http.Request) capture.Caller {
 	var c capture.Caller
 	get := func(name string) string {
@@ -30,6 +30,9 @@ func caller(r *http.Request) capture.Caller {
 				c.Agent.Kind = kind.Text()[:min(len(kind.Text()), 200)]
 			}
 		}
+	}
+	if get("x-molt-kind") == forest.Judge {
+		c.Agent = forest.Agent{ID: forest.Judge, Kind: forest.Judge}
 	}
 	n, err := strconv.Atoi(r.Header.Get("x-stainless-retry-count"))
 	c.Retry = err == nil && n > 0

@@ -98,9 +98,9 @@ func TestRenderLines(t *testing.T) {
 		t.Error(got)
 	}
 	for input, want := range map[string]string{
-		`{"messages": []}`:                                "without messages",
+		`{"messages": []}`: "without messages",
 		`{"messages": [{"role": "king", "content": ""}]}`: `role \"king\"`,
-		`{"messages": 1}`:                                 "want an array",
+		`{"messages": 1}`: "want an array",
 	} {
 		if got := ask(t, render, input); !strings.Contains(strings.ReplaceAll(got, `"`, `\"`), strings.ReplaceAll(strings.ReplaceAll(want, `\"`, `"`), `"`, `\"`)) {
 			t.Errorf("%s: %s; want %s", input, got, want)

@@ -38,16 +38,6 @@ type DataConfig struct {
 	IDKey      string    `yaml:"id_key" help:"key of the prompt's id; empty numbers the rows"`
 }
 
-// AgentConfig says what acts on a prompt.
-type AgentConfig struct {
-	Name        string  `yaml:"name" help:"the environment"` // one of agent.Kinds, whose settings are agent.NAME.KEY; see agents.go
-	MaxTurns    int     `yaml:"max_turns" help:"most calls of the policy in a rollout" unit:"turns" range:">=1"`
-	StepTimeout float64 `yaml:"step_timeout" help:"longest one environment step may take" unit:"s" range:"(0,1000000]"`
-	Timeout     float64 `yaml:"timeout" help:"longest one rollout may take, generation included" unit:"s" range:"(0,1000000]"`
-
-	own map[string]any // settings of environments, by kind, as agent.Kind.Settings made them
-}
-
 // RolloutConfig says how rollouts are made.
 type RolloutConfig struct {
 	BatchSize    int     `yaml:"batch_size" help:"prompt groups for each training batch" unit:"groups" range:">=1"`
@@ -234,7 +224,7 @@ type EngineConfig struct {
 func Defaults() Config {
 	return Config{
 		Data:    DataConfig{InputKey: "input"},
-		Agent:   AgentConfig{Name: "answer", MaxTurns: 8, StepTimeout: 30, Timeout: 600},
+		Agent:   agentDefaults(),
 		Rollout: RolloutConfig{BatchSize: 16, Samples: 8, MaxNewTokens: 256, MaxLen: 2048, Temperature: 1, TopP: 1, Retries: 2},
 		Algo: AlgoConfig{
 			Advantage: AdvantageConfig{Estimator: "grpo", Gamma: 1, Lambda: 1, TurnGamma: 1, Level: "token", Mode: "trunc", Threshold: []float64{0.5, 5}},

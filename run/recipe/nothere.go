@@ -29,7 +29,6 @@ var notHere = []struct{ name, why string }{
 	{"data.image_key", "images are not built yet"},
 	{"data.max_images_per_prompt", "images are not built yet"},
 	{"data.apply_chat_template", "the chat template is always applied"},
-	{"train.agent_path", "agents in Python files are not built yet; see agent.name"},
 	{"train.async_queue_size", "see train.mode: sync or one_step_ahead"},
 	{"train.force_sync_mode", "see train.mode: sync is the default"},
 	{"train.partial_rollout_enable", "weights never change under a running rollout; see train.mode"},

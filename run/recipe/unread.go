@@ -12,12 +12,15 @@ import (
 	"molt/run/problem"
 )
 
-// readers lists them. A setting that ends with a dot is a section.
-var readers = []struct {
+// readBy is a choice that reads a setting. A setting that ends with a dot is a section.
+type readBy struct {
 	setting string
 	choice  string // that reads it
 	reads   func(*Config) bool
-}{
+}
+
+// readers lists them, but for those of agents.
+var readers = []readBy{
 	{"actor.eps_clip_low_high", "actor.loss_mode ppo or gspo", func(c *Config) bool { return rowOf(algo.Losses, c.Actor.LossMode).Clips }},
 	{"actor.cispo_ceiling", "actor.loss_mode cispo", func(c *Config) bool { return c.Actor.LossMode == "cispo" }},
 	{"actor.sapo_tau", "actor.loss_mode sapo", func(c *Config) bool { return c.Actor.LossMode == "sapo" }},
@@ -52,6 +55,7 @@ var readers = []struct {
 
 // Unread refuses what was changed and is not read.
 func (c *Config) Unread(refuse func(setting, why, fix string)) {
+	c.checkAgent(refuse)
 	builtIn := Defaults()
 	before := Settings(&builtIn)
 	for i, s := range Settings(c) {
@@ -59,7 +63,7 @@ func (c *Config) Unread(refuse func(setting, why, fix string)) {
 			continue
 		}
 		c.unreadOwn(s, refuse)
-		for _, r := range readers {
+		for _, r := range append(readers, readersOfAgent...) {
 			if of := strings.HasSuffix(r.setting, ".") && strings.HasPrefix(s.Name, r.setting); (of || s.Name == r.setting) && !r.reads(c) {
 				refuse(s.Name, "it has no effect: nothing but "+r.choice+" reads it", "choose that, or leave it out")
 			}
