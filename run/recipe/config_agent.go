@@ -96,13 +96,11 @@ var readersOfAgent = []readBy{
 
 // checkAgent refuses two agents at once.
 func (c *Config) checkAgent(refuse func(setting, why, fix string)) {
-	given := 0
-	for _, s := range []string{c.Agent.Path, c.Agent.Command, c.Agent.Preset} {
-		if s != "" {
-			given++
-		}
-	}
-	if given > 1 {
-		refuse("agent", "more than one of agent.path, agent.command and agent.preset is given", "choose one")
+	a := &c.Agent
+	switch {
+	case a.Preset != "" && (a.Path != "" || a.Command != ""):
+		refuse("agent.preset", "agent.path or agent.command already says what the agent is", "choose one")
+	case a.Path != "" && a.Command != "":
+		refuse("agent.path", "agent.command already says what the agent is", "choose one")
 	}
 }
