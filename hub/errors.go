@@ -81,9 +81,9 @@ func (r *remote) explain(resp *http.Response, at *url.URL) error {
 		return &busyError{fmt.Sprintf("%s, where the hub sends us, answers with status %d; try again", at.Host, status), 0}
 	case code == "RepoNotFound", status == http.StatusNotFound, status == http.StatusUnauthorized && r.Token == "":
 		if r.Token == "" {
-			return refused("does not exist on %s, or is private: check the spelling, or set HF_TOKEN", r.Endpoint)
+			return refused("is no folder here and does not exist on %s, or is private: check the spelling, or set HF_TOKEN", r.Endpoint)
 		}
-		return refused("does not exist on %s, or is private and your token has no access: check the spelling", r.Endpoint)
+		return refused("is no folder here and does not exist on %s, or is private and your token has no access: check the spelling", r.Endpoint)
 	case status == http.StatusUnauthorized:
 		return refused("the hub does not accept your token (401); make a new one at %s/settings/tokens and set HF_TOKEN", r.Endpoint)
 	case status == http.StatusForbidden:

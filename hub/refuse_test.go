@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 		{"not a hub", model, func(h *fakeHub, c *Config) {
 			h.fault = func(w http.ResponseWriter, r *http.Request, n int) bool { fmt.Fprint(w, "<html>"); return true }
 		}, "the hub's answer is not what it should be (is {hub} a hub?)"},
-		{"offline", model, func(h *fakeHub, c *Config) { c.Offline = true }, "has no main) and HF_HUB_OFFLINE forbids to download it; unset it, or give a folder"},
+		{"offline", model, func(h *fakeHub, c *Config) { c.Offline = true }, "has no main), and HF_HUB_OFFLINE forbids to download it; unset it, or give a folder"},
 		{"no such revision", model, nil, `has no revision "nope"; look at {hub}/org/name/tree/main`},
 		{"commit is a path", model, func(h *fakeHub, c *Config) { h.sha = "../../../../etc" }, `the hub names "../../../../etc" as the commit of main, which is none`},
 		{"negative size", model, entry("LICENSE", -1, sha), `the hub describes "LICENSE" with -1 bytes`},

@@ -66,7 +66,7 @@ func (c Config) resolve(ctx context.Context, n Name) (Model, error) {
 		return cached, nil
 	}
 	if c.Offline {
-		return Model{}, fmt.Errorf("is not in the cache (%w) and HF_HUB_OFFLINE forbids to download it; unset it, or give a folder", missing)
+		return Model{}, fmt.Errorf("is no folder here, is not in the cache (%w), and HF_HUB_OFFLINE forbids to download it; unset it, or give a folder", missing)
 	}
 	r := newRemote(c, n)
 	list, err := r.list(ctx)

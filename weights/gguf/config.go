@@ -24,10 +24,11 @@ type source struct {
 	family
 	prefix                         string // of the keys: general.architecture
 	layers, hidden, heads, headDim int
+	rotary                         int // elements of a head that rotate
 }
 
 // harmlessKeys of an architecture change nothing that is computed.
-var harmlessKeys = []string{"rope.dimension_count", "tensor_data_layout", "attention.causal"}
+var harmlessKeys = []string{"tensor_data_layout"}
 
 // newSource reads general.architecture and the configuration.
 func newSource(f *File) (*source, weights.ModelConfig, error) {
@@ -79,6 +80,12 @@ func (s *source) readConfig() error {
 	s.headDim = s.count("attention.key_length", s.hidden/heads)
 	if v := s.count("attention.value_length", s.headDim); v != s.headDim {
 		return fmt.Errorf("%s: %d differs from the width of a key, %d, which is not supported", s.key("attention.value_length"), v, s.headDim)
+	}
+	if s.rotary = s.count("rope.dimension_count", s.headDim); s.rotary != s.headDim && s.modelType != "phi3" {
+		return fmt.Errorf("%s: %d of the %d elements of a head rotate, which is not supported for %s", s.key("rope.dimension_count"), s.rotary, s.headDim, s.prefix)
+	}
+	if !s.meta.flag(s.key("attention.causal"), true) {
+		return fmt.Errorf("%s: false is not supported", s.key("attention.causal"))
 	}
 	if s.layers < 1 || s.layers > 1<<12 {
 		return fmt.Errorf("%s: %d must be between 1 and %d", s.key("block_count"), s.layers, 1<<12)

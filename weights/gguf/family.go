@@ -149,9 +149,17 @@ func (s *source) gemma(period int) {
 	s.flag("attention_bias", false)
 	s.meta.need(s.key("attention.sliding_window"))
 	s.config["sliding_window"] = s.meta.integer(s.key("attention.sliding_window"), 0)
+	const pattern = "attention.sliding_window_pattern" // the period again, or what each layer does
+	slides, each := s.meta.values[s.key(pattern)].([]bool)
+	if each && len(slides) == s.layers {
+		s.meta.asked[s.key(pattern)] = true
+	} else if n := s.count(pattern, period); n != period && s.meta.err == nil {
+		s.meta.err = fmt.Errorf("%s: %d is not supported for %s (%d is)", s.key(pattern), n, s.prefix, period)
+	}
 	kinds := make([]string, s.layers)
 	for i := range kinds {
-		if kinds[i] = "sliding_attention"; (i+1)%period == 0 {
+		kinds[i] = "sliding_attention"
+		if each && !slides[i] || !each && (i+1)%period == 0 {
 			kinds[i] = "full_attention"
 		}
 	}
@@ -165,8 +173,8 @@ func (s *source) phi3() error {
 		s.config["sliding_window"] = window
 	}
 	s.flag("attention_bias", false)
-	if rotary := s.meta.integer(s.key("rope.dimension_count"), int64(s.headDim)); rotary != int64(s.headDim) {
-		s.config["partial_rotary_factor"] = float64(rotary) / float64(s.headDim)
+	if s.rotary != s.headDim {
+		s.config["partial_rotary_factor"] = float64(s.rotary) / float64(s.headDim)
 	}
 	return s.longRope()
 }
