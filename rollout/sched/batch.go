@@ -125,7 +125,7 @@ func (s *Scheduler) deliver() error {
 		s.counts.train(g)
 	}
 	s.act(Deliver{Batch: b})
-	return s.Conserve()
+	return nil
 }
 
 // fresh checks the bound on lag, in published versions.

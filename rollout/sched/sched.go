@@ -23,6 +23,7 @@ package sched
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"molt/traj"
 )
@@ -80,10 +81,24 @@ func (s *Scheduler) Apply(e Event) ([]Action, error) {
 	if s.broken == nil {
 		s.broken = s.advance()
 	}
+	if s.broken == nil && s.handsOver() {
+		s.broken = s.Conserve()
+	}
 	if s.broken != nil {
 		return nil, s.broken
 	}
 	return s.actions, nil
+}
+
+// handsOver reports whether rollouts leave the scheduler now, or none will leave it any more: then the books must balance.
+func (s *Scheduler) handsOver() bool {
+	return slices.ContainsFunc(s.actions, func(a Action) bool {
+		switch a.(type) {
+		case Deliver, Evaluated, End:
+			return true
+		}
+		return false
+	})
 }
 
 // take notes what happened.
