@@ -165,11 +165,20 @@ func TestNearestWouldStopMoving(t *testing.T) {
 
 // TestHalfMomentsChangeNoBit: what TestThreadsAndPathsChangeNoBit and TestStateContinues promise holds here too.
 func TestHalfMomentsChangeNoBit(t *testing.T) {
+	muon := muonConfig()
+	muon.Adam.BF16 = true
+	for _, c := range []Config{halfConfig(), muon} {
+		halfChangesNoBit(t, c)
+	}
+}
+
+func halfChangesNoBit(t *testing.T, c Config) {
+	t.Helper()
 	var want []uint32
 	for threads := 1; threads <= 3; threads++ {
 		pool := kernel.NewPool(threads)
 		params, other := network(1), network(2)
-		o, resumed := newOptimizer(t, halfConfig(), params...), newOptimizer(t, halfConfig(), other...)
+		o, resumed := newOptimizer(t, c, params...), newOptimizer(t, c, other...)
 		o.Step(pool, .01, .5)
 		for i := range params {
 			copy(other[i].Data, params[i].Data)
@@ -185,7 +194,7 @@ func TestHalfMomentsChangeNoBit(t *testing.T) {
 			want = bits(params)
 		}
 		if !slices.Equal(bits(params), want) || !slices.Equal(bits(other), want) {
-			t.Errorf("%d threads, or a checkpoint in between: other bits", threads)
+			t.Errorf("%s, %d threads, or a checkpoint in between: other bits", c.Name, threads)
 		}
 		pool.Close()
 	}

@@ -47,11 +47,14 @@ way control --reward.shuffle
 way grpo
 way dr_grpo --algo.advantage.estimator dr_grpo
 way rloo --algo.advantage.estimator rloo
+way pass_at_k --algo.advantage.estimator pass_at_k --algo.advantage.k 4
+way pass_at_2 --algo.advantage.estimator pass_at_k --algo.advantage.k 2
 way reinforce_baseline --algo.advantage.estimator reinforce_baseline
 way reinforce --algo.advantage.estimator reinforce
 way reinforce_kl --algo.advantage.estimator reinforce --algo.kl.init_coef 0.01 --algo.kl.estimator k1
 way gae --algo.advantage.estimator gae --critic.adam.lr 1e-3
 way gae_warm --algo.advantage.estimator gae --algo.advantage.lam 0.95 --critic.adam.lr 1e-3 --critic.max_epochs 2 --actor.freezing_steps 2
+way gae_shared --algo.advantage.estimator gae --critic.shared --critic.adam.lr 1e-3
 way distill --algo.advantage.estimator on_policy_distill --algo.kl.init_coef 1 --algo.kl.estimator k1 --ref.model_name_or_path "$quick/rl/best"
 way gspo --actor.loss_mode gspo --actor.eps_clip_low_high 3e-4,4e-4
 way gspo_wide --actor.loss_mode gspo
@@ -78,4 +81,6 @@ way dynamic --algo.dynamic_filtering_enable
 way two_epochs --train.max_epochs 2
 way muon --actor.optim muon --actor.muon.lr 3e-3
 way muon_fast --actor.optim muon
+way bf16 --actor.adam.bf16_moments
+way lora --actor.lora.rank 16 --actor.adam.lr 7e-3
 way lora_fast --actor.lora.rank 16 --actor.adam.lr 1e-2
