@@ -98,14 +98,15 @@ func (r *Renderer) turn(before Conversation, said Message) ([]int32, string, err
 	if !ok {
 		return nil, "", fmt.Errorf("a turn does not begin where the prompt ends: %w", ErrNotLocal)
 	}
-	at := strings.LastIndex(text, r.end)
-	if at < 0 {
+	at := r.ending(text)
+	if at < 0 || r.lent {
 		return nil, "", fmt.Errorf("a turn does not end with %s: %w", r.end, ErrNotLocal)
 	}
-	parts, _ := m.parts(text[:at+len(r.end)])
+	end := r.delimiter(text[at:])
+	parts, _ := m.parts(text[:at+len(end)])
 	var plain strings.Builder
 	for _, p := range parts {
 		plain.WriteString(p.Text)
 	}
-	return r.tok.EncodeParts(parts...), strings.TrimSuffix(plain.String(), r.end), nil
+	return r.tok.EncodeParts(parts...), strings.TrimSuffix(plain.String(), end), nil
 }

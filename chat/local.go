@@ -12,6 +12,9 @@ var brief = Conversation{Messages: []Message{{Role: User, Content: "x"}}}
 // isLocal compares bridges behind long conversations with those behind the brief one, for every kind of turn and of what
 // may follow it.
 func (r *Renderer) isLocal() bool {
+	if r.end == "" {
+		return false
+	}
 	turns := []Message{
 		{Role: Assistant, Content: "yes"},
 		{Role: Assistant, Content: "yes", Reasoning: "hm"},

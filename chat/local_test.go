@@ -15,13 +15,19 @@ import (
 var specials = []string{"<|im_start|>", "<|im_end|>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>", "<|user|>", "<|assistant|>", "<|observation|>", "<|start|>", "<|end|>", "<|return|>", "<|call|>",
 	"<|message|>", "<|channel|>", "<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>", "]~b]", "[e~[", "[INST]", "[/INST]", "</s>", "<s>", "<seed:bos>", "<seed:eos>", "<|system|>", "[TOOL_CALLS]", "[TOOL_RESULTS]"}
 
-// TestBridgesOfLocalTemplatesAreTheFullOnes: behind every turn of every conversation in testdata, the short rendering gives
-// the ids of the full one.
-func TestBridgesOfLocalTemplatesAreTheFullOnes(t *testing.T) {
+func delimitedTokenizer(t testing.TB) *tokenizer.Tokenizer {
+	t.Helper()
 	tok, err := tokenizer.Train(slices.Values([]string{"some text to learn from"}), 300+len(specials), specials, tokenizer.TrainOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tok
+}
+
+// TestBridgesOfLocalTemplatesAreTheFullOnes: behind every turn of every conversation in testdata, the short rendering gives
+// the ids of the full one.
+func TestBridgesOfLocalTemplatesAreTheFullOnes(t *testing.T) {
+	tok := delimitedTokenizer(t)
 	var conversations []conversationCase
 	readJSON(t, "testdata/conversations.json", &conversations)
 	files, _ := filepath.Glob("testdata/templates/*.jinja")
@@ -43,7 +49,7 @@ func TestBridgesOfLocalTemplatesAreTheFullOnes(t *testing.T) {
 			compared += compareBridges(t, file, c.Name, r, &full, c.conversation(t))
 		}
 	}
-	want := []string{"deepseek-v3.1", "deepseek-v3.2", "granite-3.3", "granite-4.0", "minimax-m2", "phi-4-mini", "qwen2.5", "qwen3-coder", "qwen3.5", "qwen3.6", "qwen3", "qwq", "smollm3", "chat_template"}
+	want := []string{"deepseek-v3.1", "deepseek-v3.2", "glm-4.6", "gpt-oss", "granite-3.3", "granite-4.0", "minimax-m2", "phi-4-mini", "qwen2.5", "qwen3-coder", "qwen3.5", "qwen3.6", "qwen3", "qwq", "smollm3", "chat_template"}
 	if diff := cmp.Diff(want, local); diff != "" || compared < 200 {
 		t.Errorf("%d bridges compared; local templates: %s", compared, diff)
 	}

@@ -28,6 +28,7 @@ type Renderer struct {
 	controls *controls
 	end      string // the control string that ends an assistant's turn; "" when there is none
 	endID    int32
+	lent     bool // end is the token of the next role: the turn itself has none
 	local    bool // local.go
 	read     Reader
 }
@@ -60,14 +61,8 @@ func NewRenderer(t Template, tok *tokenizer.Tokenizer) (*Renderer, error) {
 		return nil, fmt.Errorf("chat: the chat template escapes tools or arguments to ASCII, so control strings in them cannot be kept apart from text")
 	}
 	tail := text[strings.LastIndex(text, probe)+len(probe):]
-	for _, c := range r.controls.byFirst[firstByte(tail)] {
-		if c.special && strings.HasPrefix(tail, c.text) {
-			r.end = c.text
-			r.endID, _ = tok.ID(c.text)
-			r.local = r.isLocal()
-			break
-		}
-	}
+	r.findEnd(tail, probe)
+	r.local = r.isLocal()
 	return r, nil
 }
 
@@ -172,38 +167,9 @@ func (r *Renderer) Bridge(before Conversation, turn Message, next []Message, las
 	}
 	o := r.observe(m, suffix)
 	o.Rewrites = rewrites
-	if len(o.IDs) == 0 || o.IDs[0] != r.endID {
+	if first, ok := r.tok.ID(r.delimiter(suffix)); !ok || len(o.IDs) == 0 || o.IDs[0] != first {
 		return Observation{}, fmt.Errorf("chat: bridging to the next turn: its first token is not the end of the last: %w", ErrNotLocal)
 	}
-	if last == r.endID {
-		o.IDs = o.IDs[1:]
-	}
+	o.IDs = r.shown(o.IDs, last)
 	return o, nil
-}
-
-// suffix renders the closing of the turn at index at, and everything behind it. What the turn says is replaced by a mark;
-// its calls stay, as some templates need them to render the results.
-func (r *Renderer) suffix(c Conversation, at int) (suffix string, rewrites bool, err error) {
-	c.Messages[at].Content = string(mark)
-	short, err := r.template.Render(Conversation{c.Messages[:at+1], c.Tools}, false)
-	if err != nil {
-		return "", false, err
-	}
-	long, err := r.template.Render(c, true)
-	if err != nil {
-		return "", false, err
-	}
-	before, shortTail, ok := strings.Cut(short, string(mark))
-	again, longTail, okToo := strings.Cut(long, string(mark))
-	if !ok || !okToo || strings.ContainsRune(shortTail, mark) || strings.ContainsRune(longTail, mark) {
-		return "", false, fmt.Errorf("what the assistant says is not rendered once: %w", ErrNotLocal)
-	}
-	closing := strings.LastIndex(shortTail, r.end)
-	switch {
-	case closing < 0:
-		return "", false, fmt.Errorf("a turn does not end with %s: %w", r.end, ErrNotLocal)
-	case !strings.HasPrefix(longTail, shortTail[:closing+len(r.end)]): // behind that, some templates close the whole text
-		return "", false, fmt.Errorf("the end of a turn changes with what follows: %w", ErrNotLocal)
-	}
-	return longTail[closing:], before != again, nil
 }
