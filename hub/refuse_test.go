@@ -261,3 +261,29 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// FuzzNames: a name or an index that is accepted leads nowhere but into the cache.
+func FuzzNames(f *testing.F) {
+	f.Add("org/name@refs/pr/1", `{"weight_map":{"x":"a.safetensors"}}`)
+	f.Add("org/..@../x", `{"weight_map":{"x":"../a.safetensors"}}`)
+	f.Fuzz(func(t *testing.T, name, index string) {
+		if n, err := ParseName(name); err == nil {
+			s := store{"/cache", n}
+			for _, path := range []string{s.path("refs", filepath.FromSlash(n.Revision)), s.blob(commit), s.lock(commit)} {
+				if !strings.HasPrefix(path, "/cache/") || strings.Contains(path, "..") {
+					t.Errorf("%q leads to %s", name, path)
+				}
+			}
+			if strings.Contains(n.folder(), "/") || strings.ContainsAny(n.path(), "?#%") {
+				t.Errorf("%q is the folder %s and the path %s", name, n.folder(), n.path())
+			}
+		}
+		if shards, err := shardsOf([]byte(index)); err == nil {
+			for _, shard := range shards {
+				if filepath.Base(shard) != shard || strings.HasPrefix(shard, ".") {
+					t.Errorf("%s names %q", index, shard)
+				}
+			}
+		}
+	})
+}
