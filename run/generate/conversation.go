@@ -86,10 +86,16 @@ func (c *Conversation) first(ctx context.Context, observation []chat.Message, sh
 // ErrFull says that a conversation has used up its tokens.
 var ErrFull = errors.New("the conversation is full")
 
+// errShow says that the caller could not show a reply.
+var errShow = errors.New("showing the reply")
+
 // heard notes the reply.
 func (c *Conversation) heard(observation []chat.Message, reply chat.Reply, err error) (Said, error) {
 	said := c.ear.said(c.ordinal, c.sample, c.turns)
 	switch {
+	case errors.Is(err, errShow):
+		c.session = nil
+		return said, fmt.Errorf("generate: %w", err)
 	case errors.Is(err, chat.ErrBudget):
 		return said, fmt.Errorf("%w: it may have %d tokens", ErrFull, c.speaker.maxTokens)
 	case err != nil && said.Finish == string(traj.FinishAbort):
@@ -147,13 +153,19 @@ func (e *ear) Generate(ctx context.Context, r engine.Request, _ func(engine.Toke
 		end()
 	}
 	defer context.AfterFunc(e.until, end)()
+	var broken error
 	reply, err := e.Generator.Generate(ctx, r, func(t engine.Token) {
-		e.stopped = e.stopped || e.hear(t.ID)
-		if e.stopped || e.until.Err() != nil {
+		if broken == nil {
+			broken = e.take(t.ID)
+		}
+		if broken != nil || e.stopped || e.until.Err() != nil {
 			end()
 		}
 	})
 	e.request, e.reply = r, reply
+	if broken != nil {
+		return reply, broken
+	}
 	if !e.stopped {
 		e.stopped = e.hearText(e.stream.Flush())
 		e.tell(e.held)
@@ -162,6 +174,17 @@ func (e *ear) Generate(ctx context.Context, r engine.Request, _ func(engine.Toke
 		reply.Finish = traj.FinishLength
 	}
 	return reply, err
+}
+
+// take hears a token. A caller whose show panics ends its reply, and not the engine's goroutine with all the others.
+func (e *ear) take(id int32) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: panic: %v", errShow, p)
+		}
+	}()
+	e.stopped = e.stopped || e.hear(id)
+	return nil
 }
 
 // hear takes a token and reports whether a stop text is complete.

@@ -110,6 +110,26 @@ func TestHeldTextIsShownAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestShowThatPanics ends the reply that it shows. The model goes on.
+func TestShowThatPanics(t *testing.T) {
+	for name, dir := range map[string]string{"text": plainModel(t), "chat": tinyModel(t, func(*models.InitConfig) {})} {
+		s := speaker(t, dir, nil)
+		broken := ""
+		for seed := range int64(12) {
+			_, err := s.Reply(context.Background(), seed, 0, "the cat", func(string) { panic("no screen") })
+			if err != nil {
+				broken = err.Error()
+			}
+		}
+		if !strings.Contains(broken, "panic: no screen") {
+			t.Errorf("%s: the last error was %q", name, broken)
+		}
+		if s.must(t, 1, nil).Text == "" {
+			t.Errorf("%s: nothing was said afterwards", name)
+		}
+	}
+}
+
 // TestConversationKeepsItsTokens: every turn continues the ids of the last one, also behind a reply that the user stopped.
 func TestConversationKeepsItsTokens(t *testing.T) {
 	s := speaker(t, tinyModel(t, func(*models.InitConfig) {}), func(c *Config) { c.System = "the bird" })
