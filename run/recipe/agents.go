@@ -30,6 +30,9 @@ func withAgents(list []*Setting, c *AgentConfig) []*Setting {
 	var help []string
 	var own []*Setting
 	for _, k := range agent.Kinds() {
+		if taken(list, k.Name) {
+			panic(fmt.Sprintf("recipe: no environment can be called %s: agent.%s is a setting, or has some", k.Name, k.Name))
+		}
 		name.Enum = append(name.Enum, k.Name)
 		help = append(help, fmt.Sprintf("%s (%s)", k.Name, k.Does))
 		own = append(own, settingsOf(reflect.ValueOf(c.Own(k)).Elem(), ownPrefix(k))...)
@@ -44,6 +47,13 @@ func withAgents(list []*Setting, c *AgentConfig) []*Setting {
 		}
 	}
 	return slices.Insert(list, last+1, own...)
+}
+
+// taken reports whether settings of all environments have the name that those of one would have.
+func taken(list []*Setting, name string) bool {
+	return slices.ContainsFunc(list, func(s *Setting) bool {
+		return s.Name == "agent."+name || strings.HasPrefix(s.Name, "agent."+name+".")
+	})
 }
 
 func ownPrefix(k agent.Kind) string { return "agent." + k.Name + "." }

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -54,6 +55,17 @@ func TestSettingsOfEnvironments(t *testing.T) {
 		fresh := Defaults()
 		if err := apply("r.yaml", c.text, Settings(&fresh)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v; want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// TestNamesOfEnvironmentsThatAreTaken: their settings would be those of another.
+func TestNamesOfEnvironmentsThatAreTaken(t *testing.T) {
+	c := Defaults()
+	list := settingsOf(reflect.ValueOf(&c).Elem(), "")
+	for name, want := range map[string]bool{"timeout": true, "max_turns": true, "dice": false, "time": false} {
+		if taken(list, name) != want {
+			t.Errorf("%s: taken is %v", name, !want)
 		}
 	}
 }
