@@ -40,7 +40,7 @@ func (r *render) attribute(v any, name string) (any, error) {
 }
 
 func missing(v any, name string) Undefined {
-	return Undefined{what: fmt.Sprintf("%q object has no attribute %q", kind(v), name)}
+	return Undefined{kind(v), name}
 }
 
 // method returns a method bound to its object, or what stands for one that the sandbox hides, or nil.
@@ -99,7 +99,7 @@ func (r *render) item(v, key any) (any, error) {
 	}
 	name, ok := text(key)
 	if !ok {
-		return Undefined{what: fmt.Sprintf("%s object has no such element", kind(v))}, nil
+		return Undefined{what: "object has no such element"}, nil
 	}
 	if d, isDict := v.(*Dict); isDict {
 		if m := r.method(d, name); m != nil {

@@ -18,7 +18,7 @@ func (r *render) eval(e expression, s *scope) (any, error) {
 		if v, ok := s.get(e.name); ok {
 			return v, nil
 		}
-		return Undefined{what: fmt.Sprintf("%q is undefined", e.name)}, nil
+		return Undefined{name: e.name}, nil
 	case *listExpr:
 		items, err := r.evalAll(e.items, s)
 		return &List{items, e.form}, err

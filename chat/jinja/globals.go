@@ -8,7 +8,7 @@ import (
 )
 
 // globals are what every template sees. Whoever renders adds strftime_now.
-var globals = &scope{names: map[string]any{
+var globals = &scope{given: map[string]any{
 	"range":           &Function{"range", numbers},
 	"dict":            &Function{"dict", dict},
 	"namespace":       &Function{"namespace", makeNamespace},

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -68,6 +69,7 @@ func TestHostileTemplatesEnd(t *testing.T) {
 		"measuring":               "{% set x = 'é' * 300000 %}{% for i in range(90000) %}{{ x | length }}{% endfor %}",
 		"sorting":                 "{% for i in range(900) %}{{ range(9000) | sort | length }}{% endfor %}",
 		"selecting":               "{% set x = 'a' * 30000 %}{% for i in range(900) %}{{ range(9000) | select('in', x) | list | length }}{% endfor %}",
+		"many variables":          "{% for i in range(99999) %}" + manyVariables + "{% endfor %}",
 		"many kinds of names":     "{% for i in range(99999) %}{% set ns = namespace(a=1, b=2, c=3) %}{{ dict(a=ns, b=ns) | length }}{% endfor %}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +94,14 @@ func TestHostileTemplatesEnd(t *testing.T) {
 		})
 	}
 }
+
+var manyVariables = func() string {
+	var b strings.Builder
+	for i := range 15_000 {
+		fmt.Fprintf(&b, "{%% set a%d=1 %%}", i)
+	}
+	return b.String()
+}()
 
 func TestErrorsAreOneSentence(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{

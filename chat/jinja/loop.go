@@ -27,7 +27,7 @@ func (r *render) loop(st *forStmt, s *scope) error {
 		if err := r.spend(4 * unitsPerStep); err != nil {
 			return err
 		}
-		inner := &scope{names: map[string]any{"loop": l}, parent: s}
+		inner := &scope{own: append(make([]variable, 0, 4), variable{"loop", l}), parent: s}
 		err := r.assign(st.target, items[l.index], inner)
 		if err == nil {
 			err = r.run(st.body, inner)

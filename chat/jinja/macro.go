@@ -11,7 +11,7 @@ func (r *render) macro(name string, m *macro, s *scope) *Function {
 			return nil, fmt.Errorf("macros call each other deeper than %d", maxCalls)
 		}
 		defer func() { r.calls-- }()
-		inner := &scope{names: map[string]any{}, parent: s}
+		inner := &scope{parent: s}
 		if err := r.bind(name, m, a, inner); err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ type render struct {
 // the caller and are not changed.
 func (t *Template) Render(variables map[string]any, size int) (string, error) {
 	r := &render{units: baseUnits + unitsPerInput*size, out: &strings.Builder{}}
-	top := &scope{names: variables, parent: globals}
+	top := &scope{given: variables, parent: globals}
 	err := r.run(t.body, &scope{parent: top})
 	if err != nil {
 		return "", err
@@ -51,13 +51,30 @@ func (t *Template) Render(variables map[string]any, size int) (string, error) {
 
 // scope holds the variables of a body. Assignments go to the innermost one; reading looks outwards.
 type scope struct {
-	names  map[string]any
+	given  map[string]any // what the scope began with; the globals and the caller's variables
+	own    []variable     // the first few that were assigned
+	more   map[string]any // the others
 	parent *scope
+}
+
+const few = 16
+
+type variable struct {
+	name  string
+	value any
 }
 
 func (s *scope) get(name string) (any, bool) {
 	for ; s != nil; s = s.parent {
-		if v, ok := s.names[name]; ok {
+		for i := range s.own {
+			if s.own[i].name == name {
+				return s.own[i].value, true
+			}
+		}
+		if v, ok := s.more[name]; ok {
+			return v, true
+		}
+		if v, ok := s.given[name]; ok {
 			return v, true
 		}
 	}
@@ -65,10 +82,20 @@ func (s *scope) get(name string) (any, bool) {
 }
 
 func (s *scope) set(name string, v any) {
-	if s.names == nil {
-		s.names = map[string]any{}
+	for i := range s.own {
+		if s.own[i].name == name {
+			s.own[i].value = v
+			return
+		}
 	}
-	s.names[name] = v
+	switch {
+	case len(s.own) < few:
+		s.own = append(s.own, variable{name, v})
+	case s.more == nil:
+		s.more = map[string]any{name: v}
+	default:
+		s.more[name] = v
+	}
 }
 
 // errBreak and errContinue leave the body of a loop.

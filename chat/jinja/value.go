@@ -24,9 +24,20 @@ import (
 type Int string
 
 // Undefined is the value of what does not exist. Almost everything that is done with it fails.
-type Undefined struct{ what string } // for the error
+type Undefined struct {
+	what string // for the error: a sentence, or the kind of the object that lacks name
+	name string // "" with a sentence
+}
 
-func (u Undefined) err() error { return errors.New(u.what) }
+func (u Undefined) err() error {
+	switch {
+	case u.name == "":
+		return errors.New(u.what)
+	case u.what == "":
+		return fmt.Errorf("%q is undefined", u.name)
+	}
+	return fmt.Errorf("%q object has no attribute %q", u.what, u.name)
+}
 
 // markup is text that is already escaped.
 type markup string
