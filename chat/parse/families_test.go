@@ -70,6 +70,13 @@ func TestFamilies(t *testing.T) {
 		{"deepseek-v4.1", "one call", "\n\n<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"f\">\n<｜DSML｜ parameter name=\"s\" string=\"true\">1</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>", `call f {"s":"1"}`},
 		{"minimax", "one call", "<think>\nhm\n</think>\n\n<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"x\">1</parameter>\n<parameter name=\"s\">2</parameter>\n</invoke>\n</minimax:tool_call>", `reasoning "hm"|call f {"x":1,"s":"2"}`},
 
+		{"hermes", "escapes", `<tool_call>{"name": "f", "arguments": {"s": "\u00e9\ud83d\ude42\/\n"}}</tool_call>`, `call f {"s":"é🙂/\n"}`},
+		{"hermes", "half a character", `<tool_call>{"name": "f", "arguments": {"s": "\ud83d"}}</tool_call>`, `content "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"\\ud83d\"}}</tool_call>"|malformed "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"\\ud83d\"}}</tool_call>"`},
+		{"hermes", "arguments that are a list", `<tool_call>{"name": "f", "arguments": [1]}</tool_call>`, `content "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>"|malformed "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>"`},
+		{"hermes", "white space everywhere", "<tool_call> \t\n {\n\"name\" : \"f\" , \"arguments\" : {\n} } \n\n </tool_call> \n", "content \" \\n\"|call f {}"},
+		{"mistral", "arguments that are a list", "[TOOL_CALLS]f[ARGS][1]", `content "[TOOL_CALLS]f[ARGS][1]"|malformed "[TOOL_CALLS]f[ARGS][1]"`},
+		{"kimi-k2", "arguments that are text", `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"{}"<|tool_call_end|>`, `content "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>\"{}\"<|tool_call_end|>"|malformed "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>\"{}\"<|tool_call_end|>"`},
+
 		{"glm", "one call", "\n<think>hm</think>\nok\n<tool_call>f\n<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n<arg_key>s</arg_key>\n<arg_value>a\nb</arg_value>\n</tool_call>", `reasoning "hm"|content "ok"|call f {"x":1,"s":"a\nb"}`},
 		{"glm", "without line ends", "<tool_call>f<arg_key>x</arg_key><arg_value>1</arg_value></tool_call><tool_call>g</tool_call>", `call f {"x":1}|call g {}`},
 		{"glm", "a tag that is talked about", "Use <tool_call> tags.\n<tool_call>f</tool_call>", `content "Use <tool_call> tags."|call f {}|malformed "<tool_call> tags."`},
