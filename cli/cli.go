@@ -27,6 +27,8 @@ type commands struct {
 	SFT        sftCmd        `cmd:"" name:"sft" help:"Train a model on conversations (supervised fine-tuning)."`
 	Eval       evalCmd       `cmd:"" help:"Measure a model on held-out prompts."`
 	Generate   generateCmd   `cmd:"" help:"Talk to a model, or complete prompts from standard input."`
+	Serve      serveCmd      `cmd:"" help:"Serve a model, or canned replies, on the OpenAI and Anthropic wires, and capture every token."`
+	Launch     launchCmd     `cmd:"" help:"Start a coding agent (claude, codex, opencode, …) on a model and show what was captured."`
 	Show       showCmd       `cmd:"" help:"Look at a run, a rollout, or its tokens."`
 	Model      modelCmd      `cmd:"" help:"Make a model from nothing, or say what is in a folder."`
 	Bench      benchCmd      `cmd:"" help:"Measure the engine on this machine."`
