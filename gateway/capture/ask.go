@@ -106,6 +106,9 @@ func (q *asking) placeLocked() (orphan *flight, call *Call, p *wire.Problem) {
 		return nil, nil, p
 	}
 	plan := s.forest.Plan(tools, items)
+	if s.text+size(items[plan.Matched:]) > maxText {
+		return nil, nil, wire.Badf("", "the session holds %d bytes of messages, the most that it may", s.text)
+	}
 	if orphan := s.orphan(plan, items); orphan != nil {
 		return orphan, nil, nil
 	}

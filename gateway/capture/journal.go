@@ -304,5 +304,6 @@ func (s *Session) reenter(e *entered) error {
 		items = append(items, chat.NewItem(r.Message, r.Handles...))
 	}
 	s.forest.Enter(e.From, tools, items)
+	s.text += size(items)
 	return nil
 }

@@ -40,6 +40,7 @@ type Session struct {
 	flights []*flight
 	request int64 // ordinal of the next one
 	used    int   // tokens, shown and sampled
+	text    int   // bytes of messages in the forest
 	met     error // the worst that happened: see Err
 	closed  bool
 }

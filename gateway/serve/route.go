@@ -6,6 +6,7 @@ package serve
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"molt/gateway/anthropic"
@@ -180,7 +181,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, d dialect, p *wire
 	status, body := d.fail(p)
 	s.config.Log.Debug("request failed", "method", r.Method, "status", status, "problem", p.Error())
 	if p.Retry > 0 {
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(p.Retry))
 	}
 	reply(w, status, body)
 }

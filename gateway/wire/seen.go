@@ -13,6 +13,7 @@ import (
 type Seen struct {
 	mu    sync.Mutex
 	spans map[spanKey]any
+	bytes int // of the spans
 }
 
 // spanKey is 128 bits of two secret hashes, so that no client can make one span pass for another.
@@ -23,8 +24,11 @@ type spanKey struct {
 
 var seedA, seedB = maphash.MakeSeed(), maphash.MakeSeed()
 
-// maxSpans bounds what is remembered; when it is full it starts anew.
-const maxSpans = 1 << 16
+// Bounds of what is remembered; when it is full it starts anew.
+const (
+	maxSpans = 1 << 16
+	maxBytes = 64 << 20
+)
 
 // Remember returns what parse made of a span of this kind before, or asks it now. What it returns must not be changed. A
 // problem is not remembered.
@@ -45,10 +49,11 @@ func Remember[T any](s *Seen, kind byte, span []byte, parse func(chat.Value) (T,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.spans == nil || len(s.spans) >= maxSpans {
-		s.spans = make(map[spanKey]any)
+	if s.spans == nil || len(s.spans) >= maxSpans || s.bytes+len(span) > maxBytes {
+		s.spans, s.bytes = make(map[spanKey]any), 0
 	}
 	s.spans[key] = made
+	s.bytes += len(span)
 	return made, nil
 }
 

@@ -1,0 +1,87 @@
+package capture
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"molt/chat"
+)
+
+// recorded makes a session of two turns, and returns its journal.
+func journaled(t *testing.T) (w *world, path string) {
+	t.Helper()
+	w = newWorld(t, inOrder("<think>\nhm\n</think>\n\none"+lookup("pen"), "two", "three"), func(c *Config) { c.Folder = t.TempDir() })
+	first := w.ask([]chat.Message{user("a")}, pens)
+	w.ask([]chat.Message{user("a"), first, tool(first.ToolCalls[0].ID, "4")}, pens)
+	if err := w.gateway.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w, filepath.Join(w.gateway.config.Folder, w.session.ID+extension)
+}
+
+// TestRestart: a session goes on where it was, under its key.
+func TestRestart(t *testing.T) {
+	w, _ := journaled(t)
+	w.restart()
+	said := w.session.Export().Tree[0].Message
+	w.ask([]chat.Message{user("a"), said, tool(said.ToolCalls[0].ID, "4"), {Role: chat.Assistant, Content: "two"}, user("b")}, pens)
+	if n := w.session.Nodes(); len(n) != 3 || n[2].Parent != 1 {
+		t.Errorf("%+v", n)
+	}
+	w.sound()
+	if err := w.session.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.gateway.config.Folder, "*")); len(left) != 0 {
+		t.Errorf("a closed session leaves %v", left)
+	}
+}
+
+// TestDamage: a line that was not finished is dropped; a damaged one stops the start, with its place.
+func TestDamage(t *testing.T) {
+	_, path := journaled(t)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	w := newWorld(t, nil, nil)
+	read := func(data []byte) (*Session, error) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.gateway.read(path)
+		if s != nil {
+			if err := s.journal.close(); err != nil {
+				t.Error(err)
+			}
+		}
+		return s, err
+	}
+	for cut := 0; cut < len(whole); cut += 3 {
+		s, err := read(whole[:cut])
+		if err != nil {
+			t.Fatalf("cut at byte %d: %v", cut, err)
+		}
+		left, err := os.ReadFile(path)
+		if err != nil || (s != nil) != (cut >= len(lines[0])) || s != nil && !bytes.HasSuffix(left, []byte("\n")) {
+			t.Fatalf("cut at byte %d: session %v, %d bytes left, %v", cut, s != nil, len(left), err)
+		}
+	}
+	for at := 0; at < len(whole)-1; at += 7 {
+		if whole[at] == '\n' {
+			continue
+		}
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 1
+		if _, err := read(damaged); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Fatalf("a flipped bit at byte %d: %v", at, err)
+		}
+	}
+	if _, err := read(bytes.Join(append([][]byte{lines[0]}, lines[2:]...), nil)); err == nil || !strings.Contains(err.Error(), "does not fit") && !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("a line that is missing: %v", err)
+	}
+}
