@@ -9,6 +9,7 @@ out="$root/engine/local/testdata/lora"
 venv="${XDG_CACHE_HOME:-$HOME/.cache}/molt-oracles/venv"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --requirement "$here/requirements.txt"
+export PYTHONHASHSEED=0 # PEFT writes a set
 "$venv/bin/python" "$here/golden.py" write "$out"
 (cd "$root" && GOTOOLCHAIN=auto go test ./engine/local -run TestAdapterForPEFT -rewrite >/dev/null)
 "$venv/bin/python" "$here/golden.py" read "$out"
