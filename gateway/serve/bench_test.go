@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -219,5 +220,54 @@ func BenchmarkOpenStreams(b *testing.B) {
 	close(release)
 	done.Wait()
 	client.CloseIdleConnections()
+	b.ReportMetric(0, "ns/op")
+}
+
+// pacing is an engine that says one letter each millisecond and notes when.
+type pacing struct {
+	wide
+	said *[]time.Time
+}
+
+func (e pacing) Generate(ctx context.Context, r engine.Request, emit func(engine.Token)) (engine.Reply, error) {
+	var reply engine.Reply
+	for range 500 {
+		time.Sleep(time.Millisecond)
+		reply.Tokens = append(reply.Tokens, e.tokens[0])
+		*e.said = append(*e.said, time.Now())
+		emit(e.tokens[0])
+	}
+	reply.Finish = traj.FinishLength
+	return reply, nil
+}
+
+// BenchmarkTokenToByte is the time from the engine's token to the byte at the client. Goal: 100 µs (p99).
+func BenchmarkTokenToByte(b *testing.B) {
+	var said []time.Time
+	l := newLab(b, nil, func(_ *Config, c *capture.Config) {
+		ids := c.Renderer.Tokenizer().EncodeSpecial("x")
+		c.Generator = pacing{wide{instant{c.Generator, []engine.Token{{ID: ids[0], Logp: -1}}}}, &said}
+	})
+	var took []time.Duration
+	for range b.N {
+		said = said[:0]
+		response := l.send("POST", "/s/"+l.session.Key+"/v1/chat/completions", strings.NewReader(`{"stream":true,"messages":[{"role":"user","content":"hi"}]}`))
+		var heard []time.Time
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			if bytes.Contains(lines.Bytes(), []byte(`"content":"x"`)) {
+				heard = append(heard, time.Now())
+			}
+		}
+		response.Body.Close()
+		if len(heard) != 500 || len(said) != 500 {
+			b.Fatalf("%d tokens, %d chunks", len(said), len(heard))
+		}
+		for i := range heard {
+			took = append(took, heard[i].Sub(said[i]))
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(0, "ns/op")
 }
