@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"molt/chat"
 	"molt/chat/parse"
@@ -88,7 +89,11 @@ func (m *Model) readTexts(folder *weights.Folder) error {
 	if folder.ChatTemplate == nil {
 		return nil
 	}
-	template, err := chat.NewJinja(string(folder.ChatTemplate), chat.JinjaOptions{BOS: token(tok, m.Config.BOS), EOS: m.eosText(tok)})
+	options, err := templateOptions(folder.TokenizerConfig, token(tok, m.Config.BOS), m.eosText(tok))
+	if err != nil {
+		return &problem.Problem{Code: problem.Tokenizer, Where: filepath.Join(m.Path, "tokenizer_config.json"), What: err.Error(), Fix: "mend the file", Err: err}
+	}
+	template, err := chat.NewJinja(string(folder.ChatTemplate), options)
 	if err == nil {
 		m.Renderer, err = chat.NewRenderer(template, tok)
 	}
@@ -100,6 +105,25 @@ func (m *Model) readTexts(folder *weights.Folder) error {
 		return &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "mend chat_template.jinja, or choose another model", Err: err}
 	}
 	return nil
+}
+
+// PromptDate is the day that templates show which show today's: the same in every run, so that a run that goes on tomorrow,
+// and the model that it leaves, see the prompts of today. It is the one that Llama's templates show without a date.
+var PromptDate = time.Date(2024, time.July, 26, 0, 0, 0, 0, time.UTC)
+
+// templateOptions are what a template sees of the model: the tokens that tokenizer_config.json names, and bos and eos of
+// config.json where there is no such file.
+func templateOptions(config []byte, bos, eos string) (chat.JinjaOptions, error) {
+	o := chat.JinjaOptions{BOS: bos, EOS: eos}
+	if config != nil {
+		s, err := ReadSpecials(config)
+		if err != nil {
+			return o, err
+		}
+		o = s.Options()
+	}
+	o.Now = PromptDate
+	return o, nil
 }
 
 // NeedTemplate refuses a model that holds no conversation.
