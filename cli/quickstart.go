@@ -5,6 +5,7 @@ import (
 
 	"molt/internal/spell"
 	"molt/run"
+	"molt/run/attempt"
 )
 
 // quickstartCmd is `molt quickstart`.
@@ -37,7 +38,7 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 		return a.data(legible(plan.String()))
 	}
 	var result *run.QuickstartResult
-	err := c.watch(ctx, a, func(view run.View) (err error) {
+	err := c.watch(ctx, a, func(view attempt.View) (err error) {
 		result, err = run.Quickstart(ctx, q, view)
 		return err
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"molt/internal/spell"
-	"molt/run"
+	"molt/run/finetune"
 	"molt/run/recipe"
 )
 
@@ -19,7 +19,7 @@ func (*sftCmd) Help() string {
 }
 
 func (c *sftCmd) Run(ctx context.Context, a *app) error {
-	return settle(ctx, a, &c.settled, recipe.SFTDefaults(), work[recipe.SFTConfig, *run.SFTResult]{plan: run.PlanSFT, run: run.SFT, next: func(r *run.SFTResult) []next {
+	return settle(ctx, a, &c.settled, recipe.SFTDefaults(), work[recipe.SFTConfig, *finetune.Result]{plan: finetune.Plan, run: finetune.Run, next: func(r *finetune.Result) []next {
 		return []next{
 			{"talk to the model", speak(r.Checkpoint, r.Base)},
 			{"open the report", spell.Quoted(r.Report)},

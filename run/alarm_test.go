@@ -13,6 +13,8 @@ import (
 
 	"molt/agent"
 	"molt/metrics"
+	"molt/run/attempt"
+	"molt/run/finetune"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -74,7 +76,7 @@ func TestAlarmsOfRL(t *testing.T) {
 func TestFilterThatLeavesNothing(t *testing.T) {
 	c := microRL(t)
 	c.Algo.Filter, c.Algo.Range, c.Algo.Budget = true, []float64{0.1, 0.25}, 3
-	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 	wantProblem(t, err, problem.Alarm, "more groups than the drop budget of 3")
 	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"short-batch", "run-stopped"}) {
 		t.Errorf("raised %q", names)
@@ -134,7 +136,7 @@ func TestAlarmsOfSFT(t *testing.T) {
 func TestDivergedFineTuning(t *testing.T) {
 	c := microSFT(t)
 	c.Model.Adam.LR = 1e300
-	_, err := SFT(t.Context(), c, recipe.Settings(c), View{})
+	_, err := finetune.Run(t.Context(), c, recipe.Settings(c), attempt.View{})
 	wantProblem(t, err, problem.Alarm, "the weights have diverged")
 	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
 		t.Errorf("raised %q", names)

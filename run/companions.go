@@ -3,13 +3,13 @@
 package run
 
 import (
-	"errors"
 	"fmt"
 
 	"molt/engine"
 	"molt/engine/local"
 	"molt/numeric/model"
 	"molt/numeric/optim"
+	"molt/run/attempt"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/train"
@@ -47,8 +47,8 @@ func (p *rlPlan) companions() (err error) {
 		return err
 	}
 	critic.shape, critic.weights = local.AddValueHead(critic.shape, critic.weights)
-	critic.engine.Optimizer = optimizerOf(p.cfg.Critic.OptimConfig)
-	if err := usable("critic.", critic.engine, critic.shape); err != nil {
+	critic.engine.Optimizer = attempt.Optimizer(p.cfg.Critic.OptimConfig)
+	if err := attempt.Usable("critic.", critic.engine, critic.shape); err != nil {
 		return err
 	}
 	p.others.critic = critic
@@ -59,7 +59,7 @@ func (p *rlPlan) criticSchedule() error {
 	if !p.cfg.Criticises() {
 		return nil
 	}
-	if err := scheduleOf(p.cfg.Critic.OptimConfig, p.criticUpdates()).Validate(); err != nil {
+	if err := attempt.Schedule(p.cfg.Critic.OptimConfig, p.criticUpdates()).Validate(); err != nil {
 		return &problem.Problem{Code: problem.Setting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	return nil
@@ -120,21 +120,5 @@ func (p *rlPlan) criticUpdates() int64 {
 
 func (p *rlPlan) criticConfig() train.CriticConfig {
 	c := p.cfg.Critic
-	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: scheduleOf(c.OptimConfig, p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
+	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: attempt.Schedule(c.OptimConfig, p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
 }
-
-// companions adds the memory of the models besides the policy.
-func (p *Plan) companions(r *rlPlan) error {
-	add := func(part string, c *companion, memory func(local.Memory) int64) error {
-		if c == nil {
-			return nil
-		}
-		m, err := local.Plan(c.shape, c.engine)
-		p.add(part, memory(m))
-		return err
-	}
-	return errors.Join(add("reference", r.others.reference, scorerMemory), add("critic", r.others.critic, local.Memory.Learner))
-}
-
-// scorerMemory is what a model takes that never changes.
-func scorerMemory(m local.Memory) int64 { return m.Scorer }

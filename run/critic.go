@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"molt/engine/local"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/weights"
@@ -30,7 +31,7 @@ func (r *rlRun) saveCritic(ctx context.Context, name string) error {
 	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed before it wrote the policy's
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
-	return saveCheckpoint(ctx, r.engines.models.Critic, dir, nil)
+	return attempt.SaveCheckpoint(ctx, r.engines.models.Critic, dir, nil)
 }
 
 // loadCritic reads the critic's part of a checkpoint.
@@ -46,7 +47,7 @@ func (r *rlRun) loadCritic(ctx context.Context, name string) error {
 // whose critic is damaged are set aside.
 func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 	for {
-		path, damaged, err := newestCheckpoint(r.folder)
+		path, damaged, err := attempt.NewestCheckpoint(r.folder)
 		warnings = append(warnings, damaged...)
 		switch {
 		case err == nil && path == "" && len(warnings) > 0:
@@ -59,7 +60,7 @@ func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 			return path, warnings, saved.Close()
 		}
 		if !weights.Damaged(err) {
-			return "", nil, noResume(path, err)
+			return "", nil, attempt.NoResume(path, err)
 		}
 		warnings = append(warnings, fmt.Sprintf("checkpoint passed over, for its critic is damaged: %v", err))
 		if err := os.Rename(path, path+".damaged"); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -77,7 +78,7 @@ func TestEveryCriticDamaged(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(c.Ckpt.Path, criticsDir)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 	wantProblem(t, err, problem.RunFolder, "no checkpoint can be trusted")
 }
 

@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"molt/metrics"
+	"molt/run/attempt"
+	"molt/run/finetune"
 	"molt/run/folder"
 	"molt/run/models"
 	"molt/run/problem"
@@ -134,7 +136,7 @@ func TestDamagedCheckpointOfSFT(t *testing.T) {
 			again := *c
 			again.Ckpt.Path = t.TempDir()
 			ctx, view := interruptAt(t, "sft step 6/8")
-			_, err := SFT(ctx, &again, recipe.Settings(&again), view)
+			_, err := finetune.Run(ctx, &again, recipe.Settings(&again), view)
 			wantProblem(t, err, problem.Interrupted, "")
 			damage(t, checkpointsOf(t, again.Ckpt.Path)[0])
 			runSFT(t, &again)
@@ -156,7 +158,7 @@ func TestEveryCheckpointDamaged(t *testing.T) {
 		flip(t, filepath.Join(dir, "tensors.safetensors"), 0.9)
 	}
 	before := listing(t, c.Ckpt.Path)
-	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 	wantProblem(t, err, problem.RunFolder, "no checkpoint can be trusted")
 	if after := listing(t, c.Ckpt.Path); !slices.Equal(before, after) {
 		t.Errorf("the folder held %q, and now %q", before, after)
@@ -225,7 +227,7 @@ func TestDamagedEvents(t *testing.T) {
 	if err := os.WriteFile(events, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 	line := fmt.Sprint(1 + bytes.Count(data[:len(data)/2], []byte("\n")))
 	wantProblem(t, err, problem.RunFolder, events+":"+line+": this line of the events is damaged")
 	fix := regexp.MustCompile("`(sed .*)`").FindStringSubmatch(err.Error())
@@ -240,7 +242,7 @@ func TestDamagedEvents(t *testing.T) {
 
 // TestEventsDamagedWhileItRuns: the training is done, so it counts; the report holds what can be read, and an alarm names the rest.
 func TestEventsDamagedWhileItRuns(t *testing.T) {
-	spoil := func(run string) View {
+	spoil := func(run string) attempt.View {
 		return whenHeard("step 2/", func() {
 			f, err := os.OpenFile(filepath.Join(run, folder.EventsFile), os.O_WRONLY|os.O_APPEND, 0)
 			if err == nil {
@@ -280,7 +282,7 @@ func TestEventsDamagedWhileItRuns(t *testing.T) {
 	}
 	sft := microSFT(t)
 	sft.Eval.Dataset, sft.Eval.Steps = sft.Data.Dataset, 1
-	if _, err := SFT(t.Context(), sft, recipe.Settings(sft), spoil(sft.Ckpt.Path)); err != nil {
+	if _, err := finetune.Run(t.Context(), sft, recipe.Settings(sft), spoil(sft.Ckpt.Path)); err != nil {
 		t.Fatal(err)
 	}
 	check(sft.Ckpt.Path)
@@ -350,6 +352,6 @@ func TestFinishedRunHoldsWhatItSays(t *testing.T) {
 	if r, err := folder.ResultOf[RLResult](c.Ckpt.Path); err != nil || r.Steps != 4 {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	_, err = RL(context.Background(), c, recipe.Settings(c), View{})
+	_, err = RL(context.Background(), c, recipe.Settings(c), attempt.View{})
 	wantProblem(t, err, problem.RunFolder, "the run here is finished")
 }

@@ -15,6 +15,7 @@ import (
 	"molt/numeric/model"
 	"molt/prompts"
 	"molt/rollout"
+	"molt/run/attempt"
 	"molt/run/doors"
 	"molt/run/models"
 	"molt/run/problem"
@@ -58,13 +59,13 @@ func (r *EvalResult) String() string {
 }
 
 // Eval measures cfg's model on cfg's held-out prompts. It writes nothing.
-func Eval(ctx context.Context, cfg *recipe.Config, view View) (_ *EvalResult, err error) {
+func Eval(ctx context.Context, cfg *recipe.Config, view attempt.View) (_ *EvalResult, err error) {
 	p, err := preflightEval(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.agent.Close()) }()
-	fmt.Fprintf(view.talk(), "evaluating %s on %d prompts\n", spell.Quoted(p.model.Path), len(p.tasks))
+	fmt.Fprintf(view.Lines(), "evaluating %s on %d prompts\n", spell.Quoted(p.model.Path), len(p.tasks))
 	e, clock, err := p.evaluate(ctx)
 	if err != nil {
 		return nil, err
@@ -129,7 +130,7 @@ func preflightEval(ctx context.Context, cfg *recipe.Config) (*evalPlan, error) {
 }
 
 // evaluate runs the tasks on a generator of its own.
-func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *clock, err error) {
+func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *attempt.Clock, err error) {
 	cfg, m := p.cfg, p.model
 	shape, err := models.Bounded(m.Shape, cfg.Rollout.MaxLen)
 	if err != nil {
@@ -141,7 +142,7 @@ func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *cloc
 	}
 	generator, err := local.NewGenerator(shape, m.Weights, evalEngine(cfg, m, capacity, shape))
 	if err != nil {
-		return nil, nil, notStarted(m.Path, err)
+		return nil, nil, attempt.NotStarted(m.Path, err)
 	}
 	defer func() { err = errors.Join(err, generator.Close()) }()
 	whole, fail := context.WithCancelCause(ctx)
@@ -171,17 +172,17 @@ func evalDriver(cfg *recipe.Config, vocab, capacity int) rollout.Config {
 }
 
 // drive starts a driver for one evaluation and stops it again.
-func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []agent.Task, samples int) (*rollout.Evaluation, *clock, error) {
+func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []agent.Task, samples int) (*rollout.Evaluation, *attempt.Clock, error) {
 	driver, err := rollout.New(c, runner, tasks.None{}, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	clock := newClock()
+	clock := attempt.NewClock()
 	driving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- driver.Run(driving) }()
 	e, err := driver.Evaluate(ctx, list, samples)
-	clock.lap("evaluate")
+	clock.Lap("evaluate")
 	stop()
 	if broken := <-ended; broken != nil {
 		err = broken
@@ -194,12 +195,12 @@ func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []ag
 	return e, clock, err
 }
 
-func evalResult(cfg *recipe.Config, m *models.Model, e *rollout.Evaluation, clock *clock) *EvalResult {
+func evalResult(cfg *recipe.Config, m *models.Model, e *rollout.Evaluation, clock *attempt.Clock) *EvalResult {
 	event := evalEvent(0, e, cfg, clock)
 	r := &EvalResult{
 		Model: m.Path, Fingerprint: m.Weights.Fingerprint, Prompts: len(e.Groups), Samples: cfg.Eval.Samples, Temperature: cfg.Eval.Temperature,
 		PassAt1: event.PassAt1, PassAtK: event.PassAtK, Turns: event.Turns.Mean, Failed: e.Failed(), Outcomes: event.Outcomes, Sources: event.Sources,
-		Seconds: clock.total(),
+		Seconds: clock.Total(),
 	}
 	r.Score, _ = e.Score()
 	for _, g := range e.Groups {

@@ -24,6 +24,8 @@ import (
 	"molt/agent"
 	"molt/chat"
 	"molt/metrics"
+	"molt/run/attempt"
+	"molt/run/finetune"
 	"molt/run/folder"
 	"molt/run/models"
 	"molt/run/problem"
@@ -114,10 +116,10 @@ func (j job) confine() error {
 
 func (j job) do(ctx context.Context) error {
 	if j.SFT != nil {
-		_, err := SFT(ctx, j.SFT, recipe.Settings(j.SFT), View{Command: "again"})
+		_, err := finetune.Run(ctx, j.SFT, recipe.Settings(j.SFT), attempt.View{Command: "again"})
 		return err
 	}
-	_, err := RL(ctx, j.RL, recipe.Settings(j.RL), View{Command: "again"})
+	_, err := RL(ctx, j.RL, recipe.Settings(j.RL), attempt.View{Command: "again"})
 	return err
 }
 
@@ -250,16 +252,16 @@ func microSFT(t *testing.T) *recipe.SFTConfig {
 
 func runRL(t *testing.T, c *recipe.Config) *RLResult {
 	t.Helper()
-	r, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+	r, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func runSFT(t *testing.T, c *recipe.SFTConfig) *SFTResult {
+func runSFT(t *testing.T, c *recipe.SFTConfig) *finetune.Result {
 	t.Helper()
-	r, err := SFT(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+	r, err := finetune.Run(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"molt/engine"
 	"molt/metrics"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/models"
 	"molt/run/problem"
@@ -52,7 +53,7 @@ func TestAdapterOfARun(t *testing.T) {
 	with.Model.Path, with.Model.Adapter, one.Model.Path = c.Model.Path, adapter, out
 	var results []*EvalResult
 	for _, c := range []*recipe.Config{with, one} {
-		e, err := Eval(t.Context(), c, View{})
+		e, err := Eval(t.Context(), c, attempt.View{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,7 @@ func TestAnAdapterThatIsNotServedStopsTheRun(t *testing.T) {
 		e.generator = forgetful{e.generator, new(engine.Weights)}
 		return e, err
 	}
-	_, err := rlWith(t.Context(), start, c, recipe.Settings(c), View{Command: "again"})
+	_, err := rlWith(t.Context(), start, c, recipe.Settings(c), attempt.View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "they do not serve the same policy")
 }
 
@@ -195,7 +196,7 @@ func TestRepliesAreProved(t *testing.T) {
 			e.generator = proving(deaf{e.generator.(*proved).generator, p.model.Weights}, p.model.Weights)
 			return e, err
 		}
-		_, err := rlWith(t.Context(), start, c, recipe.Settings(c), View{Command: "again"})
+		_, err := rlWith(t.Context(), start, c, recipe.Settings(c), attempt.View{Command: "again"})
 		wantProblem(t, err, problem.Alarm, "sampled a token; published was ")
 		if t.Failed() {
 			t.Log(name)

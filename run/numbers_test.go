@@ -19,6 +19,7 @@ import (
 	"molt/examples/shop"
 	"molt/metrics"
 	"molt/numeric/kernel"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/models"
 )
@@ -164,7 +165,7 @@ func TestPagesTellTheTruth(t *testing.T) {
 // measured40 gives the result of a quickstart, and held-out success before it and after 4, 8, 12, 20 and 40 steps.
 func measured40(t *testing.T, c QuickstartConfig) (*QuickstartResult, []float64) {
 	t.Helper()
-	r, err := Quickstart(t.Context(), c, View{Command: "again"})
+	r, err := Quickstart(t.Context(), c, attempt.View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"molt/agent"
 	"molt/engine"
 	"molt/metrics"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -139,7 +140,7 @@ func TestEveryRolloutFails(t *testing.T) {
 			c.Agent.Name, c.Data.Prompts, c.Eval.AtStart = "faulty", rowsOf(t, 9, word), false
 			c.Agent.StepTimeout, c.Rollout.Retries, c.Algo.Budget = 0.02, 0, 4
 			c.Rollout.Samples = 2
-			_, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+			_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
 			wantProblem(t, err, problem.Alarm, "incomplete_group")
 			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
 				t.Errorf("raised %q", names)
@@ -155,7 +156,7 @@ func TestEveryRolloutFails(t *testing.T) {
 			}
 			e := *c
 			e.Eval.Dataset = c.Data.Prompts
-			_, err = Eval(t.Context(), &e, View{})
+			_, err = Eval(t.Context(), &e, attempt.View{})
 			wantProblem(t, err, problem.Alarm, "no rollout could be graded")
 			wantProblem(t, err, problem.Alarm, string(outcome))
 		})
@@ -238,7 +239,7 @@ func TestDisagreementIsSeenOneStepAhead(t *testing.T) {
 		e.generator = late{e.generator}
 		return e, err
 	}
-	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), View{Command: "again"})
+	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), attempt.View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "probe token 0: the generator reported")
 }
 
@@ -251,7 +252,7 @@ func TestDisagreementStopsTheRun(t *testing.T) {
 		e.generator = liar{e.generator}
 		return e, err
 	}
-	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), View{Command: "again"})
+	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), attempt.View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "they do not serve the same policy")
 	wantProblem(t, err, problem.Alarm, " sample 1 ")
 	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
@@ -282,7 +283,7 @@ func diverged(t *testing.T) string {
 func TestDivergedWeightsEndTheRun(t *testing.T) {
 	c := microRL(t)
 	c.Model.Path, c.Rollout.Retries, c.Eval.AtStart = diverged(t), 15, false
-	_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 	wantProblem(t, err, problem.Alarm, c.Ckpt.Path+": the engine cannot sample")
 	wantProblem(t, err, problem.Alarm, "are not finite")
 	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"run-stopped"}) {
@@ -292,9 +293,9 @@ func TestDivergedWeightsEndTheRun(t *testing.T) {
 		t.Errorf("noted %q", n.Text)
 	}
 	c.Eval.AtStart, c.Ckpt.Path = true, t.TempDir()
-	_, err = RL(t.Context(), c, recipe.Settings(c), View{})
+	_, err = RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 	wantProblem(t, err, problem.Alarm, "the engine cannot sample")
-	_, err = Eval(t.Context(), c, View{})
+	_, err = Eval(t.Context(), c, attempt.View{})
 	wantProblem(t, err, problem.Alarm, c.Model.Path+": the engine cannot sample")
 }
 

@@ -10,17 +10,12 @@ import (
 	"molt/agent"
 	"molt/chat"
 	"molt/engine/local"
-	"molt/internal/spell"
-	"molt/numeric/model"
-	"molt/run/machine"
+	"molt/run/attempt"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/run/tasks"
 )
-
-// maxProblems is how many rows are complained about at once.
-const maxProblems = 20
 
 // possible renders every prompt, and refuses one that leaves no room for a reply or that the agent cannot begin with.
 func possible(ctx context.Context, m *models.Model, c *recipe.Config, create func() agent.Env, sets []*tasks.Set) error {
@@ -32,7 +27,7 @@ func possible(ctx context.Context, m *models.Model, c *recipe.Config, create fun
 		}
 		for _, t := range tasks {
 			if ctx.Err() != nil {
-				return beforeAnything(ctx)
+				return attempt.BeforeAnything(ctx)
 			}
 			err := promptFits(m, c, t)
 			if err == nil {
@@ -44,17 +39,12 @@ func possible(ctx context.Context, m *models.Model, c *recipe.Config, create fun
 			if p, ok := errors.AsType[*problem.Problem](err); ok {
 				p.Where = fmt.Sprintf("%s: row %s", set.File, t.ID)
 			}
-			if problems = append(problems, err); len(problems) == maxProblems {
+			if problems = append(problems, err); len(problems) == attempt.MaxProblems {
 				return errors.Join(problems...)
 			}
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// beforeAnything is the error of a run that was interrupted while it looked at its input.
-func beforeAnything(ctx context.Context) error {
-	return &problem.Problem{Code: problem.Interrupted, What: "stopped before anything was written", Fix: "the same command begins again", Err: context.Cause(ctx)}
 }
 
 // promptFits renders a task's prompt. An environment may show something else; then its session says so in time.
@@ -88,18 +78,9 @@ func agentBegins(ctx context.Context, create func() agent.Env, t agent.Task) err
 	return nil
 }
 
-// plannedMemory is what the engine would reserve.
-func plannedMemory(shape model.Config, c local.Config) (local.Memory, error) {
-	m, err := local.Plan(shape, c)
-	if err != nil {
-		return m, &problem.Problem{Code: problem.Setting, What: err.Error(), Fix: "change the settings of the engine", Err: err}
-	}
-	return m, nil
-}
-
 // memory refuses a run that this machine cannot hold.
 func (p *rlPlan) memory() error {
-	m, err := plannedMemory(p.learned(), p.engine)
+	m, err := attempt.PlannedMemory(p.learned(), p.engine)
 	if err != nil {
 		return err
 	}
@@ -108,19 +89,11 @@ func (p *rlPlan) memory() error {
 		if c == nil {
 			continue
 		}
-		m, err := plannedMemory(c.shape, c.engine)
+		m, err := attempt.PlannedMemory(c.shape, c.engine)
 		if err != nil {
 			return err
 		}
 		need += memory(m)
 	}
-	return fits(need, "train.max_tokens_per_micro_batch, rollout.max_len, engine.in_flight or engine.cache_mib")
-}
-
-// fits refuses what needs more memory than the machine has, as far as that is known.
-func fits(need int64, knobs string) error {
-	if have := machine.Memory(); have > 0 && (need < 0 || need > have) {
-		return &problem.Problem{Code: problem.Resource, What: fmt.Sprintf("the engine would need %s of memory and the machine has %s", spell.MiB(need), spell.MiB(have)), Fix: "lower " + knobs}
-	}
-	return nil
+	return attempt.Fits(need, "train.max_tokens_per_micro_batch, rollout.max_len, engine.in_flight or engine.cache_mib")
 }

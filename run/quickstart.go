@@ -18,6 +18,8 @@ import (
 	"molt/examples/shop"
 	"molt/internal/atomicfile"
 	"molt/internal/spell"
+	"molt/run/attempt"
+	"molt/run/finetune"
 	"molt/run/folder"
 	"molt/run/machine"
 	"molt/run/models"
@@ -89,13 +91,13 @@ memory  %d MB at most
 // quickstart is one in the making.
 type quickstart struct {
 	QuickstartConfig
-	view   View
+	view   attempt.View
 	folder *folder.Folder
 	result QuickstartResult
 }
 
 // Quickstart makes a model and trains it, or goes on with an unfinished quickstart in the same folder.
-func Quickstart(ctx context.Context, c QuickstartConfig, view View) (result *QuickstartResult, err error) {
+func Quickstart(ctx context.Context, c QuickstartConfig, view attempt.View) (result *QuickstartResult, err error) {
 	q := &quickstart{QuickstartConfig: c, view: view}
 	q.result = QuickstartResult{Seed: c.Seed, Control: c.Control, Run: q.path("rl"), Checkpoint: q.path("rl", folder.BestDir), Report: q.path("rl", folder.ReportFile)}
 	if c.Control { // the best of several tries at nothing is luck: the control shows where the run ended
@@ -134,7 +136,7 @@ func (q *quickstart) path(name ...string) string {
 }
 
 func (q *quickstart) say(format string, args ...any) {
-	fmt.Fprintf(q.view.talk(), format+"\n", args...)
+	fmt.Fprintf(q.view.Lines(), format+"\n", args...)
 }
 
 // claim makes the folder, or recognises an unfinished quickstart of the same kind in it.
@@ -262,7 +264,9 @@ func (q *quickstart) rlConfig() recipe.Config {
 // imitate is the supervised part.
 func (q *quickstart) imitate(ctx context.Context) error {
 	c := q.sftConfig()
-	result, err := resumable(q.path("sft"), func() (*SFTResult, error) { return SFT(ctx, &c, recommended(&c, recipe.SFTDefaults()), q.stage()) })
+	result, err := resumable(q.path("sft"), func() (*finetune.Result, error) {
+		return finetune.Run(ctx, &c, recommended(&c, recipe.SFTDefaults()), q.stage())
+	})
 	if err != nil {
 		return err
 	}
@@ -285,7 +289,7 @@ func (q *quickstart) reinforce(ctx context.Context) error {
 }
 
 // stage is the view of one part: the command that resumes is the whole quickstart's.
-func (q *quickstart) stage() View { return q.view }
+func (q *quickstart) stage() attempt.View { return q.view }
 
 // recommended lists the settings of a part, and says which of them the quickstart chose.
 func recommended[C any](c *C, defaults C) []*recipe.Setting {
@@ -313,7 +317,7 @@ func (q *quickstart) measure(ctx context.Context) error {
 		for _, temperature := range []float64{1, 0} {
 			c := q.rlConfig()
 			c.Model.Path, c.Eval.Dataset, c.Eval.Temperature = path, []string{q.path("fresh.jsonl")}, temperature
-			r, err := Eval(ctx, &c, View{})
+			r, err := Eval(ctx, &c, attempt.View{})
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"molt/run/attempt"
+	"molt/run/finetune"
 	"molt/run/folder"
 	"molt/run/models"
 	"molt/run/problem"
@@ -199,7 +201,7 @@ func TestRefusedByRL(t *testing.T) {
 			c := microRL(t)
 			want := spoil(t, c)
 			begun := time.Now()
-			_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+			_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 			errs := []error{err}
 			if want.code != problem.Setting || c.Ckpt.Path != "" {
 				_, err = PlanRL(t.Context(), c)
@@ -264,8 +266,8 @@ func TestRefusedBySFT(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := microSFT(t)
 			want := spoil(t, c)
-			_, err := SFT(t.Context(), c, recipe.Settings(c), View{})
-			_, planned := PlanSFT(t.Context(), c)
+			_, err := finetune.Run(t.Context(), c, recipe.Settings(c), attempt.View{})
+			_, planned := finetune.Plan(t.Context(), c)
 			checkRefused(t, c.Ckpt.Path, []error{err, planned}, want)
 		})
 	}
@@ -314,7 +316,7 @@ func TestChangedBetweenAttempts(t *testing.T) {
 			half(t, c, "2")
 			before := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, folder.RecordFile))))
 			says := change(t, c)
-			_, err := RL(t.Context(), c, recipe.Settings(c), View{})
+			_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
 			wantProblem(t, err, problem.RunFolder, says)
 			wantProblem(t, err, problem.RunFolder, "another configuration")
 			if after := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, folder.RecordFile)))); after != before {
@@ -359,7 +361,7 @@ func TestLockDeletedWhileItRuns(t *testing.T) {
 	view := whenHeard("rl step 2/", func() {
 		remove(t, filepath.Join(c.Ckpt.Path, "lock"))
 		again := *c
-		_, err := RL(t.Context(), &again, recipe.Settings(&again), View{})
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), attempt.View{})
 		second <- err
 	})
 	if _, err := RL(t.Context(), c, recipe.Settings(c), view); err != nil {
@@ -394,7 +396,7 @@ func TestFolderMovedWhileItRuns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	_, err = SFT(t.Context(), sft, recipe.Settings(sft), view)
+	_, err = finetune.Run(t.Context(), sft, recipe.Settings(sft), view)
 	wantProblem(t, err, problem.Busy, "another run may hold the folder")
 	if found := listing(t, sft.Ckpt.Path); len(found) > 1 {
 		t.Errorf("wrote %q", found)
@@ -410,7 +412,7 @@ func TestTwoRunsOnOneFolder(t *testing.T) {
 	second := make(chan error, 1) // one: what the second run says
 	view := whenHeard("rl step 2/", func() {
 		again := *c
-		_, err := RL(t.Context(), &again, recipe.Settings(&again), View{})
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), attempt.View{})
 		second <- err
 	})
 	if _, err := RL(t.Context(), c, recipe.Settings(c), view); err != nil {

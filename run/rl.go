@@ -15,6 +15,7 @@ import (
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
+	"molt/run/attempt"
 	"molt/run/doors"
 	"molt/run/folder"
 	"molt/run/models"
@@ -25,12 +26,12 @@ import (
 )
 
 // RL runs, or resumes, reinforcement learning in the folder cfg.Ckpt.Path.
-func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, view View) (*RLResult, error) {
+func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, view attempt.View) (*RLResult, error) {
 	return rlWith(ctx, embedded, cfg, settings, view)
 }
 
 // rlWith is RL on engines that start gives.
-func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *recipe.Config, settings []*recipe.Setting, view View) (result *RLResult, err error) {
+func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *recipe.Config, settings []*recipe.Setting, view attempt.View) (result *RLResult, err error) {
 	whole, fail := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer fail(nil)
 	r := &rlRun{cfg: cfg, view: view, start: start, fail: fail, started: time.Now()}
@@ -44,7 +45,7 @@ func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *rec
 // rlRun is a run of reinforcement learning with everything that it opened.
 type rlRun struct {
 	cfg      *recipe.Config
-	view     View
+	view     attempt.View
 	start    func(*rlPlan) (*engines, error)
 	fail     context.CancelCauseFunc // ends everything: the engine cannot go on
 	started  time.Time
@@ -60,13 +61,13 @@ type rlRun struct {
 	log      *metrics.Log
 	keeper   *metrics.Keeper
 	saved    progress
-	boundary json.RawMessage // where the run stands, as a rollout.Snapshot; nil within a step
-	unsaved  bool            // no checkpoint holds the boundary
-	clock    *clock          // since the last step
-	sampling *sampled        // since the weights that serve were published
-	share    float64         // of ckpt.max_mem for the policy's part of checkpoints
-	unparsed bool            // the alarm about unread tool calls was raised
-	closers  []func() error  // in order of start; close goes backwards
+	boundary json.RawMessage  // where the run stands, as a rollout.Snapshot; nil within a step
+	unsaved  bool             // no checkpoint holds the boundary
+	clock    *attempt.Clock   // since the last step
+	sampling *attempt.Sampled // since the weights that serve were published
+	share    float64          // of ckpt.max_mem for the policy's part of checkpoints
+	unparsed bool             // the alarm about unread tool calls was raised
+	closers  []func() error   // in order of start; close goes backwards
 }
 
 // run drives the loop to its end. The driver's goroutine has ended when it returns. An interrupt ends ctx: then the loop
@@ -75,11 +76,11 @@ func (r *rlRun) run(ctx, whole context.Context) (*RLResult, error) {
 	driving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- r.driver.Run(driving) }()
-	r.sampling, r.clock = newSampling(), newClock()
-	attempt, forget := either(ctx, whole)
-	err := r.loop(attempt, whole)
+	r.sampling, r.clock = attempt.NewSampling(), attempt.NewClock()
+	doing, forget := either(ctx, whole)
+	err := r.loop(doing, whole)
 	if errors.Is(err, rollout.ErrEnd) {
-		err = r.early(attempt, err)
+		err = r.early(doing, err)
 	}
 	if broken := brokenEngine(whole); broken != nil {
 		err = broken
@@ -102,7 +103,7 @@ func (r *rlRun) loop(ctx, whole context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.sampling.stop(batch.Groups)
+		r.sampling.Stop(batch.Groups)
 		if err := r.step(whole, batch); err != nil {
 			return err
 		}
@@ -117,22 +118,22 @@ func (r *rlRun) loop(ctx, whole context.Context) error {
 func (r *rlRun) step(ctx context.Context, batch sched.Batch) error {
 	step := r.saved.Step + 1
 	r.boundary = nil
-	r.clock.lap("generate")
+	r.clock.Lap("generate")
 	trained, err := r.trainer.Step(ctx, batch.Groups)
 	if err != nil {
 		return err
 	}
-	r.clock.lap("train")
+	r.clock.Lap("train")
 	if err := r.driver.Publish(ctx, trained.Version, func(ctx context.Context) error { return r.serveTrained(ctx, trained) }); err != nil {
 		return err
 	}
-	r.clock.lap("publish")
+	r.clock.Lap("publish")
 	stats, err := r.driver.Stats(ctx)
 	if err != nil {
 		return err
 	}
 	r.report(step, batch, trained, r.saved.dropped(stats.Dropped, batch))
-	r.sampling, r.clock = newSampling(), newClock()
+	r.sampling, r.clock = attempt.NewSampling(), attempt.NewClock()
 	r.saved.Step = step
 	if r.evaluates(step) {
 		if err := r.evaluate(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"molt/metrics"
 	"molt/rollout/sched"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/train"
 )
@@ -29,7 +30,7 @@ type progress struct {
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
 	Totals   totals   `json:"totals"`
 
-	Raised  repeats          `json:"raised,omitempty"`
+	Raised  attempt.Repeats  `json:"raised,omitempty"`
 	Dropped map[string]int64 `json:"dropped"` // rollouts that do not train, by reason, as far as they were told about
 }
 
@@ -88,7 +89,7 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err := r.folder.Mine(); err != nil {
 		return err
 	}
-	name := checkpointName(r.saved.Step)
+	name := attempt.CheckpointName(r.saved.Step)
 	event := metrics.CheckpointSaved{Step: r.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)}
 	if b := r.saved.Best; b != nil && b.Step == r.saved.Step {
 		b.Checkpoint = name
@@ -102,7 +103,7 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err := r.saveCritic(ctx, name); err != nil {
 		return err
 	}
-	if err := saveCheckpoint(ctx, r.engines.models.Policy, r.folder.File(folder.CheckpointsDir, name), state); err != nil {
+	if err := attempt.SaveCheckpoint(ctx, r.engines.models.Policy, r.folder.File(folder.CheckpointsDir, name), state); err != nil {
 		return err
 	}
 	r.unsaved = false
@@ -110,15 +111,13 @@ func (r *rlRun) save(ctx context.Context) error {
 	if b := r.saved.Best; b != nil && b.Checkpoint != "" && b.Checkpoint != name {
 		protect = append(protect, b.Checkpoint)
 	}
-	err = prune(r.folder, r.log, r.saved.Step, pruning{keep: r.cfg.Ckpt.MaxNum + len(protect) - 1, gigabytes: r.cfg.Ckpt.MaxMem * r.share, protect: protect})
+	err = attempt.Prune(r.folder, r.log, r.saved.Step, attempt.Pruning{Keep: r.cfg.Ckpt.MaxNum + len(protect) - 1, Gigabytes: r.cfg.Ckpt.MaxMem * r.share, Protect: protect})
 	if err == nil {
 		err = r.pruneCritics()
 	}
-	r.clock.lap("save")
+	r.clock.Lap("save")
 	return err
 }
-
-func checkpointName(step int64) string { return fmt.Sprintf("step-%06d", step) }
 
 // restore loads the newest valid checkpoint into the learner and the generator, or starts afresh when there is none.
 func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) {
@@ -138,7 +137,7 @@ func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) 
 		err = r.serve(ctx)
 	}
 	if err != nil {
-		return state, noResume(path, err)
+		return state, attempt.NoResume(path, err)
 	}
 	r.saved = state.Progress
 	r.saved.Resumed, r.saved.From, r.saved.Warnings = true, filepath.Base(path), warnings

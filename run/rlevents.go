@@ -4,68 +4,23 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
-	"regexp"
 
-	"molt/internal/spell"
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/machine"
-	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/train"
 	"molt/traj"
 )
 
-// openEvents starts the events and the kept rollouts of a run, or continues both at the event seq.
-func openEvents(f *folder.Folder, seq, step int64, sinks []metrics.Sink, keep metrics.Config) (log *metrics.Log, keeper *metrics.Keeper, err error) {
-	path := f.File(folder.EventsFile)
-	var history []metrics.Record
-	if _, statErr := os.Stat(path); errors.Is(statErr, os.ErrNotExist) {
-		log, err = metrics.Create(path, sinks...)
-	} else {
-		log, history, err = metrics.Resume(path, seq, step, sinks...)
-	}
-	if err == nil {
-		keeper, err = metrics.OpenKeeper(f.File(folder.RolloutsFile), log, keep, history)
-	}
-	if err != nil {
-		return nil, nil, noEvents(path, err)
-	}
-	return log, keeper, nil
-}
-
-// noEvents tells a file that cannot be opened from one that does not hold what it should.
-func noEvents(path string, err error) error {
-	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return &problem.Problem{Code: problem.Resource, Where: path, What: "cannot write events", Why: problem.Reason(err), Fix: "make room or check the folder's permissions; the same command resumes", Err: err}
-	}
-	return damagedEvents(path, err)
-}
-
-// damagedEvents says which line is damaged, and how to go on without it.
-func damagedEvents(path string, err error) *problem.Problem {
-	p := &problem.Problem{
-		Code: problem.RunFolder, Where: path, What: "the events of the run are damaged", Why: metrics.Clean(err.Error()),
-		Fix: "delete the file to go on without what was measured; no weights depend on it", Err: err,
-	}
-	if line := damagedLine.FindStringSubmatch(err.Error()); line != nil {
-		p.Where, p.What = path+":"+line[1], "this line of the events is damaged"
-		p.Fix = fmt.Sprintf("delete it with `sed -i %sd %s` to go on without what it says; no weights depend on it", line[1], spell.Quoted(path))
-	}
-	return p
-}
-
-var damagedLine = regexp.MustCompile(`\bline ([0-9]+)\b`)
-
 // started is the first event of an attempt.
-func (p *rlPlan) started(f *folder.Folder, view View, saved progress) metrics.RunStarted {
+func (p *rlPlan) started(f *folder.Folder, view attempt.View, saved progress) metrics.RunStarted {
 	config, _ := os.ReadFile(f.File(folder.ConfigFile)) // written by OpenFolder; a report without it is still a report
 	return metrics.RunStarted{
 		Name: f.Path, Method: p.cfg.Algo.Advantage.Estimator, Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,
@@ -83,10 +38,10 @@ func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, dro
 	if version, fingerprint := r.engines.generator.Serving(); version == trained.Version {
 		e.Fingerprint = fingerprint
 	}
-	e.GeneratedPerSec = r.sampling.rate()
+	e.GeneratedPerSec = r.sampling.Rate()
 	r.saved.Totals.Generated += e.Generated
 	r.saved.Totals.Trained += int64(trained.Tokens)
-	r.saved.Totals.Seconds += r.clock.total()
+	r.saved.Totals.Seconds += r.clock.Total()
 	r.log.Emit(e)
 	left := 0
 	if r.cfg.Train.Steps > 0 {
@@ -99,14 +54,14 @@ func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, dro
 	r.alarms(step, batch, trained, dropped)
 }
 
-func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *clock) metrics.StepDone {
+func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *attempt.Clock) metrics.StepDone {
 	e := metrics.StepDone{
 		Step: step, Version: int64(trained.Version), Groups: len(batch.Groups), Outcomes: map[string]int{},
 		Loss: trained.Loss.Loss, GradNorm: trained.Steps.GradNorm, Skipped: trained.Steps.Skipped+trained.Critic.Steps.Skipped > 0, LearningRate: trained.Steps.LR,
 		Ratio:        &metrics.Divergence{K1: trained.Loss.MeanKL1(), K3: trained.Loss.MeanKL3(), Max: math.Log(max(trained.Loss.RatioMax, 1))},
 		Mismatch:     &metrics.Divergence{K1: trained.Mismatch.MeanKL1(), K3: trained.Mismatch.MeanKL3(), Max: trained.Mismatch.Worst},
 		ClipFraction: new(trained.Loss.Clipped()), ESS: new(trained.Mismatch.EffectiveShare()),
-		Trained: int64(trained.Loss.Tokens), Seconds: clock.seconds, WallSeconds: clock.total(),
+		Trained: int64(trained.Loss.Tokens), Seconds: clock.Seconds, WallSeconds: clock.Total(),
 	}
 	if trained.Reference.Tokens > 0 {
 		e.Reference = &metrics.Divergence{K1: trained.Reference.Mean(), K3: trained.Reference.Mean()}
@@ -138,8 +93,8 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *cloc
 		}
 	}
 	e.Reward, e.Turns, e.ActionTokens, e.Lag = metrics.Describe(rewards), metrics.Describe(turns), metrics.Describe(tokens), metrics.Describe(lags)
-	e.TrainedPerSec = clock.rate(trained.Tokens, "train")
-	busy := clock.seconds["generate"] + clock.seconds["train"] + clock.seconds["evaluate"]
+	e.TrainedPerSec = clock.Rate(trained.Tokens, "train")
+	busy := clock.Seconds["generate"] + clock.Seconds["train"] + clock.Seconds["evaluate"]
 	e.Idle = max(0, 1-busy/max(e.WallSeconds, 1e-9))
 	return e
 }
@@ -178,7 +133,7 @@ func flat(g *traj.Group) bool {
 // alarms names what a healthy run does not show.
 func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dropped map[string]int) {
 	raise := func(name, sentence, fix string) {
-		if again, tell := r.saved.Raised.count(name); tell {
+		if again, tell := r.saved.Raised.Count(name); tell {
 			r.log.Emit(metrics.Alarm{Name: name, Severity: metrics.Warning, Step: step, Sentence: sentence + again, Fix: fix})
 		}
 	}
@@ -244,13 +199,13 @@ func (r *rlRun) dropped(g *traj.Group) {
 
 // evaluate tries the held-out prompts with the weights that serve now, and remembers the best.
 func (r *rlRun) evaluate(ctx context.Context) error {
-	clock := newClock()
+	clock := attempt.NewClock()
 	e, err := r.driver.Evaluate(ctx, r.heldOut, r.cfg.Eval.Samples)
 	if err != nil {
 		return err
 	}
-	r.clock.lap("evaluate")
-	r.sampling.also(e.Groups)
+	r.clock.Lap("evaluate")
+	r.sampling.Also(e.Groups)
 	event := evalEvent(r.saved.Step, e, r.cfg, clock)
 	r.log.Emit(event)
 	r.keeper.Keep(r.saved.Step, metrics.HeldOut, 0, r.candidates(r.saved.Step, metrics.HeldOut, e.Groups, nil))
@@ -288,11 +243,11 @@ func (r *rlRun) bestOf() int {
 }
 
 // evalEvent describes an evaluation, counted by rollout.
-func evalEvent(step int64, e *rollout.Evaluation, cfg *recipe.Config, clock *clock) metrics.EvalDone {
-	clock.lap("evaluate")
+func evalEvent(step int64, e *rollout.Evaluation, cfg *recipe.Config, clock *attempt.Clock) metrics.EvalDone {
+	clock.Lap("evaluate")
 	out := metrics.EvalDone{
 		Step: step, Version: int64(e.Version), Name: "held_out", Temperature: cfg.Eval.Temperature, Samples: cfg.Eval.Samples,
-		Outcomes: map[string]int{}, WallSeconds: clock.total(),
+		Outcomes: map[string]int{}, WallSeconds: clock.Total(),
 	}
 	out.PassAt1, _ = e.PassAt(1)
 	out.PassAtK, _ = e.PassAt(cfg.Eval.Samples)

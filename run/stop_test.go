@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"molt/metrics"
+	"molt/run/attempt"
+	"molt/run/finetune"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -24,15 +26,15 @@ import (
 )
 
 // interruptAt makes a view that ends the context when the progress says the words.
-func interruptAt(t *testing.T, words string) (context.Context, View) {
+func interruptAt(t *testing.T, words string) (context.Context, attempt.View) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { cancel(nil) })
 	return ctx, whenHeard(words, func() { cancel(errors.New("interrupted")) })
 }
 
 // whenHeard makes a view that calls do, within the run, when the progress says the words.
-func whenHeard(words string, do func()) View {
-	return View{Command: "molt again", Progress: metrics.NewTerminal(&listener{words: words, heard: do}, metrics.Style{})}
+func whenHeard(words string, do func()) attempt.View {
+	return attempt.View{Command: "molt again", Progress: metrics.NewTerminal(&listener{words: words, heard: do}, metrics.Style{})}
 }
 
 // listener waits for words.
@@ -122,7 +124,7 @@ func TestInterruptedSFT(t *testing.T) {
 	again.Ckpt.Path = t.TempDir()
 	for _, step := range []int{2, 11, 30} {
 		ctx, view := interruptAt(t, fmt.Sprintf("sft step %d/60", step))
-		_, err := SFT(ctx, &again, recipe.Settings(&again), view)
+		_, err := finetune.Run(ctx, &again, recipe.Settings(&again), view)
 		wantProblem(t, err, problem.Interrupted, "the same command resumes: molt again")
 		nothingLost(t, again.Ckpt.Path, step)
 	}
@@ -138,16 +140,16 @@ func TestInterruptedBeforeTheFirstStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := microRL(t)
-	_, err := RL(ctx, c, recipe.Settings(c), View{Command: "molt again"})
+	_, err := RL(ctx, c, recipe.Settings(c), attempt.View{Command: "molt again"})
 	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 	if _, err := os.Stat(c.Ckpt.Path); err == nil {
 		t.Error("its folder is there")
 	}
 	sft := microSFT(t)
-	_, err = SFT(ctx, sft, recipe.Settings(sft), View{Command: "molt again"})
+	_, err = finetune.Run(ctx, sft, recipe.Settings(sft), attempt.View{Command: "molt again"})
 	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 	runRL(t, c)
-	_, err = Eval(ctx, c, View{})
+	_, err = Eval(ctx, c, attempt.View{})
 	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 }
 
@@ -158,7 +160,7 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
-		_, err := RL(ctx, c, recipe.Settings(c), View{})
+		_, err := RL(ctx, c, recipe.Settings(c), attempt.View{})
 		cancel()
 		if err == nil || strings.Contains(err.Error(), "finished") {
 			return

@@ -1,6 +1,6 @@
 // What every run does with its checkpoints: write one, let old ones go, find the newest that can be trusted.
 
-package run
+package attempt
 
 import (
 	"context"
@@ -19,23 +19,23 @@ import (
 	"molt/weights"
 )
 
-func saveCheckpoint(ctx context.Context, l engine.Learner, dir string, state []byte) error {
+func SaveCheckpoint(ctx context.Context, l engine.Learner, dir string, state []byte) error {
 	if err := l.Save(ctx, dir, state); err != nil {
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot save the checkpoint", Why: problem.Reason(err), Fix: "make room; the same command resumes from the checkpoint before it", Err: err}
 	}
 	return nil
 }
 
-// pruning says which checkpoints stay.
-type pruning struct {
-	keep      int
-	gigabytes float64 // 0 is no limit
-	protect   []string
+// Pruning says which checkpoints stay.
+type Pruning struct {
+	Keep      int
+	Gigabytes float64 // 0 is no limit
+	Protect   []string
 }
 
-// prune lets old checkpoints go. The newest valid one always stays.
-func prune(f *folder.Folder, log *metrics.Log, step int64, p pruning) error {
-	_, warning, err := weights.Prune(f.File(folder.CheckpointsDir), p.keep, int64(p.gigabytes*1e9), p.protect...)
+// Prune lets old checkpoints go. The newest valid one always stays.
+func Prune(f *folder.Folder, log *metrics.Log, step int64, p Pruning) error {
+	_, warning, err := weights.Prune(f.File(folder.CheckpointsDir), p.Keep, int64(p.Gigabytes*1e9), p.Protect...)
 	if err != nil {
 		return &problem.Problem{Code: problem.Resource, Where: f.File(folder.CheckpointsDir), What: "cannot delete old checkpoints", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
@@ -45,9 +45,9 @@ func prune(f *folder.Folder, log *metrics.Log, step int64, p pruning) error {
 	return nil
 }
 
-// newestCheckpoint finds the newest valid checkpoint; the path is "" when there is none yet. warnings name newer ones that
+// NewestCheckpoint finds the newest valid checkpoint; the path is "" when there is none yet. warnings name newer ones that
 // are damaged.
-func newestCheckpoint(f *folder.Folder) (path string, warnings []string, err error) {
+func NewestCheckpoint(f *folder.Folder) (path string, warnings []string, err error) {
 	dir := f.File(folder.CheckpointsDir)
 	found, warnings, err := weights.Latest(dir)
 	switch {
@@ -57,7 +57,7 @@ func newestCheckpoint(f *folder.Folder) (path string, warnings []string, err err
 		return "", nil, &problem.Problem{Code: problem.RunFolder, Where: dir, What: "no checkpoint can be trusted", Why: err.Error(), Fix: "start again in another folder", Err: err}
 	}
 	if err := found.Close(); err != nil {
-		return "", nil, noResume(found.Path, err)
+		return "", nil, NoResume(found.Path, err)
 	}
 	return found.Path, append(warnings, unreadable(found.Path, warnings)...), nil
 }
@@ -84,13 +84,16 @@ func unreadable(path string, known []string) (warnings []string) {
 	return warnings
 }
 
-func noResume(path string, err error) error {
+func NoResume(path string, err error) error {
 	return &problem.Problem{Code: problem.RunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
 }
 
-// passedOver raises an alarm for each damaged checkpoint.
-func passedOver(log *metrics.Log, step int64, warnings []string) {
+// PassedOver raises an alarm for each damaged checkpoint.
+func PassedOver(log *metrics.Log, step int64, warnings []string) {
 	for _, w := range warnings {
 		log.Emit(metrics.Alarm{Name: "damaged-checkpoint", Severity: metrics.Warning, Step: step, Sentence: w, Fix: "look after the disk; training continues from the checkpoint before it"})
 	}
 }
+
+// CheckpointName is the folder of the checkpoint after a step.
+func CheckpointName(step int64) string { return fmt.Sprintf("step-%06d", step) }

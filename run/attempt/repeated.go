@@ -1,7 +1,7 @@
 // Alarms that come back. One that is raised in every step would bury the others: after the first it is told again as it becomes
 // more and more, and the end says how often it was.
 
-package run
+package attempt
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// repeats counts the steps in which an alarm was raised, by its name. A checkpoint holds it.
-type repeats map[string]int
+// Repeats counts the steps in which an alarm was raised, by its name. A checkpoint holds it.
+type Repeats map[string]int
 
-// count notes an alarm. tell says whether it is worth telling: the 1st, 2nd, 5th, 10th, 20th, 50th … time; again is what to add.
-func (r *repeats) count(name string) (again string, tell bool) {
+// Count notes an alarm. tell says whether it is worth telling: the 1st, 2nd, 5th, 10th, 20th, 50th … time; again is what to add.
+func (r *Repeats) Count(name string) (again string, tell bool) {
 	if *r == nil {
-		*r = repeats{}
+		*r = Repeats{}
 	}
 	(*r)[name]++
 	n := (*r)[name]
@@ -30,7 +30,7 @@ func (r *repeats) count(name string) (again string, tell bool) {
 }
 
 // String lists them.
-func (r repeats) String() string {
+func (r Repeats) String() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		steps := "steps"
@@ -42,8 +42,8 @@ func (r repeats) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// line is the line of a result that tells of alarms; "" when there were none.
-func (r repeats) line(format string) string {
+// Line is the line of a result that tells of alarms; "" when there were none.
+func (r Repeats) Line(format string) string {
 	if len(r) == 0 {
 		return ""
 	}

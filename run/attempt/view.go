@@ -1,4 +1,4 @@
-package run
+package attempt
 
 import (
 	"io"
@@ -13,8 +13,8 @@ type View struct {
 	Command  string            // the command line, for the report
 }
 
-// talk is Talk, or nowhere.
-func (v View) talk() io.Writer {
+// Lines is Talk, or nowhere.
+func (v View) Lines() io.Writer {
 	switch {
 	case v.Progress != nil:
 		return v.Progress.Lines()
@@ -26,7 +26,7 @@ func (v View) talk() io.Writer {
 
 // sink adapts the progress display to the log of one run: several runs may follow each other on one terminal, so the
 // log must not close it.
-func (v View) sinks() []metrics.Sink {
+func (v View) Sinks() []metrics.Sink {
 	if v.Progress == nil {
 		return nil
 	}

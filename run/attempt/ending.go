@@ -1,6 +1,6 @@
 // How every run ends: why, what its last events say, and the report.
 
-package run
+package attempt
 
 import (
 	"bytes"
@@ -17,18 +17,18 @@ import (
 	"molt/web"
 )
 
-// interrupted reports whether err only says that ctx has ended.
-func interrupted(ctx context.Context, err error) bool {
+// Interrupted reports whether err only says that ctx has ended.
+func Interrupted(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
 }
 
-// stoppedAfter is what an interrupted run says.
-func stoppedAfter(f *folder.Folder, step int64, view View, err error) error {
+// StoppedAfter is what an interrupted run says.
+func StoppedAfter(f *folder.Folder, step int64, view View, err error) error {
 	return &problem.Problem{Code: problem.Interrupted, Where: f.Path, What: fmt.Sprintf("stopped after step %d", step), Fix: "the same command resumes: " + view.Command, Err: err}
 }
 
-// ending is the last events of an attempt that ended with err.
-func ending(err error, view View, started time.Time, step int64) []metrics.Event {
+// Ending is the last events of an attempt that ended with err.
+func Ending(err error, view View, started time.Time, step int64) []metrics.Event {
 	ended := metrics.RunEnded{Outcome: "finished", Seconds: time.Since(started).Seconds(), PeakRSSBytes: machine.PeakRSS()}
 	if err == nil {
 		return []metrics.Event{ended}
@@ -45,8 +45,8 @@ func ending(err error, view View, started time.Time, step int64) []metrics.Event
 	return []metrics.Event{ended}
 }
 
-// abandon is the error of a run whose folder may be another's by now: nothing more is written into it. err is why the run ends.
-func abandon(f *folder.Folder, err error) error {
+// Abandon is the error of a run whose folder may be another's by now: nothing more is written into it. err is why the run ends.
+func Abandon(f *folder.Folder, err error) error {
 	gone := f.Mine()
 	if p, ok := errors.AsType[*problem.Problem](err); ok && gone != nil && p.Code == problem.Busy {
 		return err
@@ -57,8 +57,8 @@ func abandon(f *folder.Folder, err error) error {
 	return nil
 }
 
-// conclude tells the log the last events and makes report.html, of what can be read: damaged events fail no run.
-func conclude(f *folder.Folder, log *metrics.Log, last []metrics.Event) error {
+// Conclude tells the log the last events and makes report.html, of what can be read: damaged events fail no run.
+func Conclude(f *folder.Folder, log *metrics.Log, last []metrics.Event) error {
 	records, damage := metrics.Salvage(f.File(folder.EventsFile))
 	if records == nil {
 		return noReport(f, damage)
@@ -94,8 +94,8 @@ func noReport(f *folder.Folder, err error) error {
 	return &problem.Problem{Code: problem.Resource, Where: f.File(folder.ReportFile), What: "cannot write the report", Why: problem.Reason(err), Fix: "make room; the same command writes it", Err: err}
 }
 
-// closeEvents ends the events and the kept rollouts.
-func closeEvents(f *folder.Folder, log *metrics.Log, keeper *metrics.Keeper) error {
+// CloseEvents ends the events and the kept rollouts.
+func CloseEvents(f *folder.Folder, log *metrics.Log, keeper *metrics.Keeper) error {
 	if err := errors.Join(keeper.Close(), log.Close()); err != nil {
 		return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "the events of this attempt are not complete", Why: problem.Reason(err), Fix: "make room; the weights and the checkpoints are whole", Err: err}
 	}

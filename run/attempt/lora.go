@@ -1,6 +1,6 @@
 // Adapters in a run: the one that training starts from, and what the run leaves behind.
 
-package run
+package attempt
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"molt/weights"
 )
 
-// adapt puts the adapter that training starts from on the model. Where the weights themselves are trained it becomes a part
+// Adapt puts the adapter that training starts from on the model. Where the weights themselves are trained it becomes a part
 // of them. section is "actor." or "model.".
-func adapt(m *models.Model, path, section string, c recipe.LoRAConfig) error {
+func Adapt(m *models.Model, path, section string, c recipe.LoRAConfig) error {
 	if err := m.Adapt(path); err != nil {
 		return err
 	}
@@ -40,9 +40,9 @@ func adapt(m *models.Model, path, section string, c recipe.LoRAConfig) error {
 	return nil
 }
 
-// loraOf is how the engine trains an adapter over the model. What the settings leave open comes from the adapter that
+// LoRA is how the engine trains an adapter over the model. What the settings leave open comes from the adapter that
 // training starts from, where there is one.
-func loraOf(c recipe.LoRAConfig, m *models.Model, seed uint64) local.LoRA {
+func LoRA(c recipe.LoRAConfig, m *models.Model, seed uint64) local.LoRA {
 	if c.Rank == 0 {
 		return local.LoRA{}
 	}
@@ -65,33 +65,33 @@ func loraOf(c recipe.LoRAConfig, m *models.Model, seed uint64) local.LoRA {
 	return l
 }
 
-// exports says what a folder that exportTo writes is.
-func exports(c recipe.LoRAConfig) string {
+// Exports says what a folder that ExportTo writes is.
+func Exports(c recipe.LoRAConfig) string {
 	if c.Export == "adapter" {
 		return "PEFT folder"
 	}
 	return "Hugging Face folder"
 }
 
-// baseOf is the model without which what exportTo writes is nothing; "" where it is a model.
-func baseOf(m *models.Model, c recipe.LoRAConfig) string {
+// BaseOf is the model without which what ExportTo writes is nothing; "" where it is a model.
+func BaseOf(m *models.Model, c recipe.LoRAConfig) string {
 	if c.Export == "adapter" {
 		return m.Path
 	}
 	return ""
 }
 
-// holds is what people call it.
-func holds(base string) string {
+// Holds is what people call it.
+func Holds(base string) string {
 	if base != "" {
 		return "adapter"
 	}
 	return "model"
 }
 
-// exportTo writes the learner's weights to a folder of the run, in place of what an attempt left there that was killed
+// ExportTo writes the learner's weights to a folder of the run, in place of what an attempt left there that was killed
 // afterwards: one model, or the adapter alone.
-func exportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner, c recipe.LoRAConfig) error {
+func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner, c recipe.LoRAConfig) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}

@@ -1,7 +1,7 @@
 // Everything that supervised fine-tuning can know before its first step: settings that make sense, a model that opens,
 // and every conversation laid out as tokens.
 
-package run
+package finetune
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"molt/metrics"
 	"molt/numeric/model"
 	"molt/prompts"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/machine"
 	"molt/run/models"
@@ -26,8 +27,8 @@ import (
 	"molt/train"
 )
 
-// sftPlan is a configuration with everything resolved that the loop needs.
-type sftPlan struct {
+// plan is a configuration with everything resolved that the loop needs.
+type plan struct {
 	cfg      *recipe.SFTConfig
 	model    *models.Model
 	shape    model.Config
@@ -43,9 +44,9 @@ type sftPlan struct {
 
 func exampleKey(p prompts.Prompt) string { return p.Source + "\x00" + p.ID }
 
-// preflightSFT opens and checks everything that a run reads, and writes nothing.
-func preflightSFT(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*sftPlan, error) {
-	p := &sftPlan{cfg: cfg, inputs: map[string]string{}, examples: map[string]train.Example{}}
+// preflight opens and checks everything that a run reads, and writes nothing.
+func preflight(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*plan, error) {
+	p := &plan{cfg: cfg, inputs: map[string]string{}, examples: map[string]train.Example{}}
 	if err := p.settings(); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func preflightSFT(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*
 	if err := p.model.NeedTemplate(); err != nil {
 		return nil, err
 	}
-	if err := adapt(p.model, cfg.Model.Adapter, "model.", cfg.Model.LoRA); err != nil {
+	if err := attempt.Adapt(p.model, cfg.Model.Adapter, "model.", cfg.Model.LoRA); err != nil {
 		return nil, err
 	}
 	p.model.Identify(p.inputs)
@@ -69,9 +70,9 @@ func preflightSFT(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*
 		return nil, err
 	}
 	p.engine = models.Engine(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
-	p.engine.Optimizer = optimizerOf(cfg.Model.OptimConfig)
-	p.engine.LoRA = loraOf(cfg.Model.LoRA, p.model, cfg.Train.Seed)
-	if err := usable("model.", p.engine, p.shape); err != nil {
+	p.engine.Optimizer = attempt.Optimizer(cfg.Model.OptimConfig)
+	p.engine.LoRA = attempt.LoRA(cfg.Model.LoRA, p.model, cfg.Train.Seed)
+	if err := attempt.Usable("model.", p.engine, p.shape); err != nil {
 		return nil, err
 	}
 	if err := p.schedule().Validate(); err != nil {
@@ -81,15 +82,15 @@ func preflightSFT(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*
 	for _, n := range p.notes() {
 		fmt.Fprintf(talk, "note: %s\n", n)
 	}
-	m, err := plannedMemory(p.shape, p.engine)
+	m, err := attempt.PlannedMemory(p.shape, p.engine)
 	if err != nil {
 		return nil, err
 	}
-	return p, fits(m.Learner(), "train.max_tokens_per_micro_batch or data.max_len")
+	return p, attempt.Fits(m.Learner(), "train.max_tokens_per_micro_batch or data.max_len")
 }
 
 // notes are what the user should think about: a plan of a handful of steps that nobody asked for learns next to nothing.
-func (p *sftPlan) notes() []string {
+func (p *plan) notes() []string {
 	const few = 10
 	if p.cfg.Train.Steps > 0 || p.steps >= few {
 		return nil
@@ -97,7 +98,7 @@ func (p *sftPlan) notes() []string {
 	return []string{fmt.Sprintf("only %d steps of %d conversations: lower train.batch_size, raise train.max_epochs, or say train.steps", p.steps, p.cfg.Train.BatchSize)}
 }
 
-func (p *sftPlan) settings() error {
+func (p *plan) settings() error {
 	var problems []error
 	c := p.cfg
 	if len(c.Data.Dataset) == 0 {
@@ -123,10 +124,10 @@ func (p *sftPlan) settings() error {
 	return errors.Join(problems...)
 }
 
-func (p *sftPlan) schedule() local.Schedule { return scheduleOf(p.cfg.Model.OptimConfig, p.steps) }
+func (p *plan) schedule() local.Schedule { return attempt.Schedule(p.cfg.Model.OptimConfig, p.steps) }
 
 // data reads the files, lays every conversation out, and counts the steps.
-func (p *sftPlan) data(ctx context.Context) error {
+func (p *plan) data(ctx context.Context) error {
 	c := p.cfg
 	keys := prompts.Keys{Messages: c.Data.InputKey, Tools: c.Data.ToolsKey}
 	if c.Data.OutputKey != "" {
@@ -156,7 +157,7 @@ func (p *sftPlan) data(ctx context.Context) error {
 	return p.heldOutData(ctx, keys)
 }
 
-func (p *sftPlan) heldOutData(ctx context.Context, keys prompts.Keys) error {
+func (p *plan) heldOutData(ctx context.Context, keys prompts.Keys) error {
 	sets, err := tasks.Read(p.cfg.Eval.Dataset, nil, keys, 0)
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func (p *sftPlan) heldOutData(ctx context.Context, keys prompts.Keys) error {
 }
 
 // layoutSet lays out the rows of a set on all cores, and gives them in the order of the file.
-func (p *sftPlan) layoutSet(ctx context.Context, set *tasks.Set, give func(key string, e train.Example)) error {
+func (p *plan) layoutSet(ctx context.Context, set *tasks.Set, give func(key string, e train.Example)) error {
 	rows := set.All(p.cfg.Train.Seed)
 	layouts, errs := make([]chat.Layout, len(rows)), make([]error, len(rows))
 	var workers sync.WaitGroup
@@ -185,9 +186,9 @@ func (p *sftPlan) layoutSet(ctx context.Context, set *tasks.Set, give func(key s
 	}
 	workers.Wait()
 	if ctx.Err() != nil {
-		return beforeAnything(ctx)
+		return attempt.BeforeAnything(ctx)
 	}
-	if err := firstErrors(errs, maxProblems); err != nil {
+	if err := attempt.FirstErrors(errs, attempt.MaxProblems); err != nil {
 		return err
 	}
 	for i, l := range layouts {
@@ -201,7 +202,7 @@ func (p *sftPlan) layoutSet(ctx context.Context, set *tasks.Set, give func(key s
 	return nil
 }
 
-func (p *sftPlan) layout(file string, row prompts.Prompt) (chat.Layout, error) {
+func (p *plan) layout(file string, row prompts.Prompt) (chat.Layout, error) {
 	t, err := tasks.Of(file, row)
 	if err != nil {
 		return chat.Layout{}, err
@@ -218,7 +219,7 @@ func (p *sftPlan) layout(file string, row prompts.Prompt) (chat.Layout, error) {
 }
 
 // learned is the mask of what is learned: all assistant turns, or only the last one.
-func (p *sftPlan) learned(action []bool) []bool {
+func (p *plan) learned(action []bool) []bool {
 	if !p.cfg.Data.LastTurn {
 		return action
 	}
@@ -232,19 +233,8 @@ func (p *sftPlan) learned(action []bool) []bool {
 	return last
 }
 
-// firstErrors joins the first n errors.
-func firstErrors(errs []error, n int) error {
-	var found []error
-	for _, err := range errs {
-		if err != nil && len(found) < n {
-			found = append(found, err)
-		}
-	}
-	return errors.Join(found...)
-}
-
 // next gives the examples of the next step.
-func (p *sftPlan) next(n int) []train.Example {
+func (p *plan) next(n int) []train.Example {
 	var batch []train.Example
 	for len(batch) < n {
 		row, ok := p.stream.Next()
@@ -259,7 +249,7 @@ func (p *sftPlan) next(n int) []train.Example {
 }
 
 // started is the first event of an attempt.
-func (p *sftPlan) started(f *folder.Folder, view View, from string) metrics.RunStarted {
+func (p *plan) started(f *folder.Folder, view attempt.View, from string) metrics.RunStarted {
 	config, _ := os.ReadFile(f.File(folder.ConfigFile)) // written by OpenFolder; a report without it is still a report
 	return metrics.RunStarted{
 		Name: f.Path, Method: "sft", Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,

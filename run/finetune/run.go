@@ -1,6 +1,6 @@
 // Supervised fine-tuning, composed: conversations in, a model folder out. Resumable like everything that takes time.
 
-package run
+package finetune
 
 import (
 	"context"
@@ -16,15 +16,16 @@ import (
 	"molt/internal/spell"
 	"molt/metrics"
 	"molt/prompts"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/train"
 )
 
-// SFT runs, or resumes, supervised fine-tuning in the folder cfg.Ckpt.Path.
-func SFT(ctx context.Context, cfg *recipe.SFTConfig, settings []*recipe.Setting, view View) (result *SFTResult, err error) {
-	s := &sftRun{cfg: cfg, view: view, started: time.Now()}
+// Run runs, or resumes, supervised fine-tuning in the folder cfg.Ckpt.Path.
+func Run(ctx context.Context, cfg *recipe.SFTConfig, settings []*recipe.Setting, view attempt.View) (result *Result, err error) {
+	s := &tuning{cfg: cfg, view: view, started: time.Now()}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx, settings); err != nil {
 		return nil, err
@@ -32,51 +33,51 @@ func SFT(ctx context.Context, cfg *recipe.SFTConfig, settings []*recipe.Setting,
 	return s.end(ctx, s.loop(ctx))
 }
 
-// sftRun is a run of supervised fine-tuning with everything that it opened.
-type sftRun struct {
+// tuning is a run of supervised fine-tuning with everything that it opened.
+type tuning struct {
 	cfg     *recipe.SFTConfig
-	view    View
+	view    attempt.View
 	started time.Time
-	plan    *sftPlan
+	plan    *plan
 	folder  *folder.Folder
 	learner engine.Learner
 	log     *metrics.Log
-	saved   sftProgress
+	saved   progress
 	unsaved bool // no checkpoint holds the last step
 	closers []func() error
 }
 
-// sftProgress is how far a run has come, and with it what a checkpoint holds besides the learner.
-type sftProgress struct {
-	Step    int64          `json:"step"`
-	Seq     int64          `json:"seq"`
-	Cursor  prompts.Cursor `json:"cursor"`
-	Seconds float64        `json:"seconds"`
-	Trained int64          `json:"trained_tokens"`
-	Loss    float64        `json:"loss"` // of the last step
-	Held    *float64       `json:"held_out_loss,omitempty"`
-	Raised  repeats        `json:"raised,omitempty"`
+// progress is how far a run has come, and with it what a checkpoint holds besides the learner.
+type progress struct {
+	Step    int64           `json:"step"`
+	Seq     int64           `json:"seq"`
+	Cursor  prompts.Cursor  `json:"cursor"`
+	Seconds float64         `json:"seconds"`
+	Trained int64           `json:"trained_tokens"`
+	Loss    float64         `json:"loss"` // of the last step
+	Held    *float64        `json:"held_out_loss,omitempty"`
+	Raised  attempt.Repeats `json:"raised,omitempty"`
 
 	From     string   `json:"-"` // the checkpoint that this attempt continues
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
 }
 
-// SFTResult is what a finished run has to say.
-type SFTResult struct {
-	Run        string   `json:"run"`
-	Steps      int64    `json:"steps"`
-	Loss       float64  `json:"loss"` // of the last step, nats per learned token
-	Held       *float64 `json:"held_out_loss,omitempty"`
-	Seconds    float64  `json:"seconds"`
-	Trained    int64    `json:"tokens_trained"`
-	Checkpoint string   `json:"checkpoint"`     // Hugging Face folder of the weights, or PEFT folder of the adapter
-	Base       string   `json:"base,omitempty"` // the model that the adapter is for
-	Report     string   `json:"report"`
-	Alarms     repeats  `json:"alarms,omitempty"` // steps in which each was raised
+// Result is what a finished run has to say.
+type Result struct {
+	Run        string          `json:"run"`
+	Steps      int64           `json:"steps"`
+	Loss       float64         `json:"loss"` // of the last step, nats per learned token
+	Held       *float64        `json:"held_out_loss,omitempty"`
+	Seconds    float64         `json:"seconds"`
+	Trained    int64           `json:"tokens_trained"`
+	Checkpoint string          `json:"checkpoint"`     // Hugging Face folder of the weights, or PEFT folder of the adapter
+	Base       string          `json:"base,omitempty"` // the model that the adapter is for
+	Report     string          `json:"report"`
+	Alarms     attempt.Repeats `json:"alarms,omitempty"` // steps in which each was raised
 }
 
 // String is the result as a few lines.
-func (r *SFTResult) String() string {
+func (r *Result) String() string {
 	text := fmt.Sprintf("trained %d steps in %s, loss %.3f nats a token", r.Steps, time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond), r.Loss)
 	if r.Held != nil {
 		text += fmt.Sprintf(", held-out %.3f", *r.Held)
@@ -84,12 +85,12 @@ func (r *SFTResult) String() string {
 	if r.Base != "" {
 		text += fmt.Sprintf("\nbase    %s", spell.Quoted(r.Base))
 	}
-	text += r.Alarms.line("\nalarms  %s")
-	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
+	text += r.Alarms.Line("\nalarms  %s")
+	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", attempt.Holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
 }
 
-func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err error) {
-	if s.plan, err = preflightSFT(ctx, s.cfg, s.view.talk()); err != nil {
+func (s *tuning) open(ctx context.Context, settings []*recipe.Setting) (err error) {
+	if s.plan, err = preflight(ctx, s.cfg, s.view.Lines()); err != nil {
 		return err
 	}
 	if s.folder, err = folder.Open(s.cfg.Ckpt.Path, "sft", settings, s.plan.inputs); err != nil {
@@ -98,7 +99,7 @@ func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err erro
 	s.closers = append(s.closers, s.folder.Close)
 	learner, err := local.NewLearner(s.plan.shape, s.plan.model.Weights, s.plan.engine)
 	if err != nil {
-		return notStarted(s.cfg.Model.Path, err)
+		return attempt.NotStarted(s.cfg.Model.Path, err)
 	}
 	s.learner = learner
 	s.closers = append(s.closers, s.learner.Close)
@@ -108,19 +109,19 @@ func (s *sftRun) open(ctx context.Context, settings []*recipe.Setting) (err erro
 	return s.openLog()
 }
 
-func (s *sftRun) openLog() error {
-	sinks := s.view.sinks()
+func (s *tuning) openLog() error {
+	sinks := s.view.Sinks()
 	if s.cfg.Logger.TensorBoard {
 		sinks = append(sinks, metrics.NewTensorBoard(s.folder.File(folder.TensorboardDir)))
 	}
-	log, keeper, err := openEvents(s.folder, s.saved.Seq, s.saved.Step, sinks, metrics.Config{})
+	log, keeper, err := attempt.OpenEvents(s.folder, s.saved.Seq, s.saved.Step, sinks, metrics.Config{})
 	if err != nil {
 		return err
 	}
 	s.log = log
-	s.closers = append(s.closers, func() error { return closeEvents(s.folder, log, keeper) })
+	s.closers = append(s.closers, func() error { return attempt.CloseEvents(s.folder, log, keeper) })
 	s.log.Emit(s.plan.started(s.folder, s.view, s.saved.From))
-	passedOver(s.log, s.saved.Step, s.saved.Warnings)
+	attempt.PassedOver(s.log, s.saved.Step, s.saved.Warnings)
 	if n := s.plan.tooLong; n > 0 {
 		s.log.Emit(metrics.Alarm{Name: "rows-left-out", Severity: metrics.Warning, Sentence: fmt.Sprintf("%d conversations are longer than %d tokens and are left out", n, s.cfg.Data.MaxLen), Fix: "raise data.max_len"})
 	}
@@ -131,7 +132,7 @@ func (s *sftRun) openLog() error {
 }
 
 // loop takes the steps, evaluates now and then, and saves. An interrupt ends ctx; the step in hand is finished.
-func (s *sftRun) loop(ctx context.Context) error {
+func (s *tuning) loop(ctx context.Context) error {
 	whole := context.WithoutCancel(ctx)
 	for s.saved.Step < s.plan.steps {
 		if ctx.Err() != nil {
@@ -149,8 +150,8 @@ func (s *sftRun) loop(ctx context.Context) error {
 	return nil
 }
 
-func (s *sftRun) step(ctx context.Context) error {
-	clock := newClock()
+func (s *tuning) step(ctx context.Context) error {
+	clock := attempt.NewClock()
 	lr := s.plan.schedule().At(s.saved.Step)
 	res, err := train.SFTStep(ctx, s.learner, s.plan.next(s.cfg.Train.BatchSize), s.cfg.Train.MicroTokens, engine.StepOptions{LR: lr, Clip: s.cfg.Model.MaxNorm})
 	if err != nil {
@@ -164,7 +165,7 @@ func (s *sftRun) step(ctx context.Context) error {
 	}
 	s.saved.Step++
 	s.unsaved = true
-	seconds := clock.total()
+	seconds := clock.Total()
 	held, err := s.evaluate(ctx)
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (s *sftRun) step(ctx context.Context) error {
 	return nil
 }
 
-func (s *sftRun) note(res train.SFTResult, held *float64, lr, seconds float64) {
+func (s *tuning) note(res train.SFTResult, held *float64, lr, seconds float64) {
 	s.saved.Loss = res.Loss
 	s.saved.Trained += int64(res.Tokens)
 	s.saved.Seconds += seconds
@@ -185,7 +186,7 @@ func (s *sftRun) note(res train.SFTResult, held *float64, lr, seconds float64) {
 	if !res.Step.Skipped {
 		return
 	}
-	if again, tell := s.saved.Raised.count("step-skipped"); tell {
+	if again, tell := s.saved.Raised.Count("step-skipped"); tell {
 		s.log.Emit(metrics.Alarm{
 			Name: "step-skipped", Severity: metrics.Warning, Step: s.saved.Step, Fix: "lower the learning rate",
 			Sentence: fmt.Sprintf("step %d: the gradient norm is no number; the weights did not change", s.saved.Step) + again,
@@ -194,7 +195,7 @@ func (s *sftRun) note(res train.SFTResult, held *float64, lr, seconds float64) {
 }
 
 // evaluate measures the loss on held-out conversations, nil where it is not time.
-func (s *sftRun) evaluate(ctx context.Context) (*float64, error) {
+func (s *tuning) evaluate(ctx context.Context) (*float64, error) {
 	every := int64(s.cfg.Eval.Steps)
 	if len(s.plan.heldOut) == 0 || s.saved.Step != s.plan.steps && (every == 0 || s.saved.Step%every != 0) {
 		return nil, nil
@@ -207,26 +208,26 @@ func (s *sftRun) evaluate(ctx context.Context) (*float64, error) {
 	return s.saved.Held, nil
 }
 
-func (s *sftRun) save(ctx context.Context) error {
+func (s *tuning) save(ctx context.Context) error {
 	if err := s.folder.Mine(); err != nil {
 		return err
 	}
-	name := checkpointName(s.saved.Step)
+	name := attempt.CheckpointName(s.saved.Step)
 	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)})
 	s.saved.Cursor = s.plan.stream.Cursor()
 	state, err := json.Marshal(s.saved)
 	if err != nil {
-		return fmt.Errorf("run: encode the checkpoint: %w", err)
+		return fmt.Errorf("finetune: encode the checkpoint: %w", err)
 	}
-	if err := saveCheckpoint(ctx, s.learner, s.folder.File(folder.CheckpointsDir, name), state); err != nil {
+	if err := attempt.SaveCheckpoint(ctx, s.learner, s.folder.File(folder.CheckpointsDir, name), state); err != nil {
 		return err
 	}
 	s.unsaved = false
-	return prune(s.folder, s.log, s.saved.Step, pruning{keep: s.cfg.Ckpt.MaxNum, gigabytes: s.cfg.Ckpt.MaxMem, protect: []string{name}})
+	return attempt.Prune(s.folder, s.log, s.saved.Step, attempt.Pruning{Keep: s.cfg.Ckpt.MaxNum, Gigabytes: s.cfg.Ckpt.MaxMem, Protect: []string{name}})
 }
 
-func (s *sftRun) restore(ctx context.Context) error {
-	path, warnings, err := newestCheckpoint(s.folder)
+func (s *tuning) restore(ctx context.Context) error {
+	path, warnings, err := attempt.NewestCheckpoint(s.folder)
 	if path == "" {
 		return err
 	}
@@ -238,15 +239,15 @@ func (s *sftRun) restore(ctx context.Context) error {
 		err = s.plan.stream.Seek(s.saved.Cursor)
 	}
 	if err != nil {
-		return noResume(path, err)
+		return attempt.NoResume(path, err)
 	}
 	s.saved.From, s.saved.Warnings = filepath.Base(path), warnings
 	return nil
 }
 
 // end writes the model and the report. err is why the loop ended, nil when it came to its end.
-func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
-	stopped := interrupted(ctx, err)
+func (s *tuning) end(ctx context.Context, err error) (*Result, error) {
+	stopped := attempt.Interrupted(ctx, err)
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case err == nil:
@@ -254,34 +255,34 @@ func (s *sftRun) end(ctx context.Context, err error) (*SFTResult, error) {
 	case stopped:
 		err = s.giveWay(ctx, err)
 	}
-	if gone := abandon(s.folder, err); gone != nil {
+	if gone := attempt.Abandon(s.folder, err); gone != nil {
 		return nil, gone
 	}
-	if err = errors.Join(err, conclude(s.folder, s.log, ending(err, s.view, s.started, s.saved.Step))); err != nil {
+	if err = errors.Join(err, attempt.Conclude(s.folder, s.log, attempt.Ending(err, s.view, s.started, s.saved.Step))); err != nil {
 		return nil, err
 	}
-	result := &SFTResult{
+	result := &Result{
 		Run: s.folder.Path, Alarms: s.saved.Raised, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
 		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile),
-		Base: baseOf(s.plan.model, s.cfg.Model.LoRA),
+		Base: attempt.BaseOf(s.plan.model, s.cfg.Model.LoRA),
 	}
 	return result, s.folder.Finish(result)
 }
 
 // giveWay saves what an interrupted run has done.
-func (s *sftRun) giveWay(ctx context.Context, err error) error {
-	err = stoppedAfter(s.folder, s.saved.Step, s.view, err)
+func (s *tuning) giveWay(ctx context.Context, err error) error {
+	err = attempt.StoppedAfter(s.folder, s.saved.Step, s.view, err)
 	if s.unsaved {
 		return errors.Join(s.save(ctx), err)
 	}
 	return err
 }
 
-func (s *sftRun) export(ctx context.Context) error {
-	return exportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA)
+func (s *tuning) export(ctx context.Context) error {
+	return attempt.ExportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA)
 }
 
-func (s *sftRun) close() error {
+func (s *tuning) close() error {
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		errs = append(errs, s.closers[i]())

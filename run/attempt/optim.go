@@ -1,6 +1,6 @@
 // The optimizer's settings in the words of the engine, for a policy, a critic and supervised fine-tuning alike.
 
-package run
+package attempt
 
 import (
 	"strings"
@@ -12,8 +12,8 @@ import (
 	"molt/run/recipe"
 )
 
-// optimizerOf is how the engine steps. Rates that cannot be read are left out: unread refuses them.
-func optimizerOf(c recipe.OptimConfig) optim.Config {
+// Optimizer is how the engine steps. Rates that cannot be read are left out: unread refuses them.
+func Optimizer(c recipe.OptimConfig) optim.Config {
 	o := optim.Config{
 		Name:   c.Optim,
 		Adam:   optim.Adam{Beta1: c.Adam.Betas[0], Beta2: c.Adam.Betas[1], Eps: c.Adam.Eps, Decay: c.Adam.WeightDecay, BF16: c.Adam.BF16},
@@ -30,8 +30,8 @@ func optimizerOf(c recipe.OptimConfig) optim.Config {
 	return o
 }
 
-// scheduleOf is the learning rate over so many optimizer steps: Muon's where it was chosen; AdamW's goes along with it.
-func scheduleOf(c recipe.OptimConfig, updates int64) local.Schedule {
+// Schedule is the learning rate over so many optimizer steps: Muon's where it was chosen; AdamW's goes along with it.
+func Schedule(c recipe.OptimConfig, updates int64) local.Schedule {
 	s := local.Schedule{Kind: c.Scheduler, LR: c.Adam.LR, Warmup: int64(c.WarmupSteps), Steps: updates, MinRatio: c.MinLRRatio, Decay: c.DecayRatio}
 	if c.Optim == "muon" {
 		s.LR = c.Muon.LR
@@ -39,8 +39,8 @@ func scheduleOf(c recipe.OptimConfig, updates int64) local.Schedule {
 	return s
 }
 
-// usable checks the engine's configuration against a model, and says in the user's names what is wrong with it.
-func usable(section string, engine local.Config, shape model.Config) error {
+// Usable checks the engine's configuration against a model, and says in the user's names what is wrong with it.
+func Usable(section string, engine local.Config, shape model.Config) error {
 	err := engine.Validate(shape)
 	if err == nil {
 		return nil
