@@ -1,0 +1,89 @@
+package run
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"molt/metrics"
+	"molt/run/folder"
+	"molt/run/problem"
+	"molt/run/recipe"
+)
+
+// The same task through every door: an Env in Go, an Env in a Python file, a ChatAgent in a Python file, and a program over
+// either wire. Doors of one kind show the policy the same ids, draw the same random numbers and grade the same replies, so
+// the weights are the same, bit for bit. (Over HTTP the numbers that a turn draws depend on what was said before it, not on
+// its ordinal, because requests may come side by side: so the two kinds draw different ones.)
+func TestOneModelLearnsThroughEveryDoor(t *testing.T) {
+	slow(t)
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("SKIPPED: there is no python3")
+	}
+	at := func(name string) string {
+		path, err := filepath.Abs(filepath.Join("testdata", "doors", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	weights := map[string]string{}
+	for _, door := range []struct {
+		name, same string
+		agent      func(*recipe.AgentConfig)
+	}{
+		{"an Env in Go", "", func(c *recipe.AgentConfig) { c.Name = "vowels" }},
+		{"an Env in Python", "an Env in Go", func(c *recipe.AgentConfig) { c.Path = at("vowels.py") }},
+		{"a ChatAgent in Python", "", func(c *recipe.AgentConfig) { c.Path = at("chat.py") }},
+		{"a program on the OpenAI wire", "a ChatAgent in Python", func(c *recipe.AgentConfig) { c.Command = "python3 " + at("chat.py") + " openai" }},
+		{"a program on the Anthropic wire", "a ChatAgent in Python", func(c *recipe.AgentConfig) { c.Command = "python3 " + at("chat.py") + " anthropic" }},
+	} {
+		c := microRL(t)
+		c.Train.Steps, c.Eval.Steps, c.Agent.Name = 2, 1, recipe.Defaults().Agent.Name
+		door.agent(&c.Agent)
+		runRL(t, c)
+		records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range metrics.Of[metrics.StepDone](records) {
+			if s.Outcomes["completed"] != 12 || s.GradNorm == 0 {
+				t.Errorf("%s: step %d: %v, gradient norm %v", door.name, s.Step, s.Outcomes, s.GradNorm)
+			}
+		}
+		weights[door.name] = string(read(t, filepath.Join(c.Ckpt.Path, folder.LastDir, "model.safetensors")))
+		if door.same != "" && weights[door.name] != weights[door.same] {
+			t.Errorf("%s: the weights differ from those of %s", door.name, door.same)
+		}
+	}
+}
+
+func TestAgentsThatCannotBegin(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*recipe.AgentConfig)
+		code   problem.Code
+		says   string
+	}{
+		"no such file":     {func(c *recipe.AgentConfig) { c.Path = "absent.py" }, problem.Setting, "no such file"},
+		"no such hub":      {func(c *recipe.AgentConfig) { c.Path = "hub:gym" }, problem.Setting, `no hub is called "gym"`},
+		"no such preset":   {func(c *recipe.AgentConfig) { c.Preset = "cursor" }, problem.Setting, `no harness is called "cursor"`},
+		"no such program":  {func(c *recipe.AgentConfig) { c.Command = "no-such-program {prompt}" }, problem.Resource, "not found"},
+		"no placeholder":   {func(c *recipe.AgentConfig) { c.Command = "echo {label}" }, problem.Setting, "{label} is no placeholder"},
+		"two agents":       {func(c *recipe.AgentConfig) { c.Command, c.Path = "true", "a.py" }, problem.Combined, "already says what the agent is"},
+		"no grader":        {func(c *recipe.AgentConfig) { c.Command, c.Reward.From = "true", "grader" }, problem.Setting, "Reward.Grader"},
+		"an unread grader": {func(c *recipe.AgentConfig) { c.Command, c.Reward.Grader = "true", "true" }, problem.Combined, "agent.reward.from grader"},
+	} {
+		c := microRL(t)
+		c.Agent.Name = recipe.Defaults().Agent.Name
+		test.change(&c.Agent)
+		_, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v; want %q", name, err, test.says)
+		}
+		if _, err := os.Stat(c.Ckpt.Path); err == nil {
+			t.Errorf("%s: the run folder was made", name)
+		}
+	}
+}
