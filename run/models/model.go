@@ -38,7 +38,8 @@ type Model struct {
 	Family    *parse.Family  // the syntax of its replies; nil without a chat template
 	FamilyWhy string         // what Family was found by; "" for the plain one
 
-	texts weights.Model // tokenizer and template files, copied through on export
+	templates []chat.Source // in the order of the folder
+	texts     weights.Model // tokenizer and template files, copied through on export
 }
 
 // Open reads the folder at path, or says in one sentence why it is refused.
@@ -93,7 +94,10 @@ func (m *Model) readTexts(folder *weights.Folder) error {
 	if err != nil {
 		return &problem.Problem{Code: problem.Tokenizer, Where: filepath.Join(m.Path, "tokenizer_config.json"), What: err.Error(), Fix: "mend the file", Err: err}
 	}
-	template, err := chat.NewJinja(string(folder.ChatTemplate), options)
+	if m.templates, err = readTemplates(m.Path, folder.TokenizerConfig); err != nil {
+		return &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "mend the chat templates, or choose another model", Err: err}
+	}
+	template, err := chat.NewTemplates(m.templates, "", options)
 	if err == nil {
 		m.Renderer, err = chat.NewRenderer(template, tok)
 	}
@@ -143,6 +147,11 @@ func (m *Model) Identify(inputs map[string]string) {
 	inputs["model's config.json"] = fingerprint(fmt.Appendf(nil, "%+v", m.Shape), fmt.Append(nil, m.EOS))
 	inputs["model's tokenizer.json"] = fingerprint(m.texts.Tokenizer)
 	inputs["model's chat template"] = fingerprint(m.texts.ChatTemplate)
+	for _, s := range m.templates {
+		if s.Name != chat.DefaultTemplate {
+			inputs["model's chat template "+s.Name] = fingerprint([]byte(s.Text))
+		}
+	}
 }
 
 func fingerprint(parts ...[]byte) string {
