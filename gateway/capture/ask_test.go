@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"molt/chat"
+	"molt/gateway/wire"
 )
 
 // TestAToolLoopIsOneSegment: the client sends everything again each time, in its own way.
@@ -118,4 +119,36 @@ func contains(ids, part []int32) bool {
 		}
 	}
 	return false
+}
+
+// TestRawCompletions: a prompt of ids that begins with a whole completion continues it.
+func TestRawCompletions(t *testing.T) {
+	w := newWorld(t, inOrder("one", "two", "three"), nil)
+	ask := func(ids []int32) []int32 {
+		r := &wire.Request{Prompt: ids, ToolsKey: chat.ToolsKey(nil, nil), Options: wire.Options{Choices: 1, TokenIDs: true}}
+		call, p := w.session.Ask(t.Context(), r, Caller{})
+		if p != nil {
+			t.Fatal(p)
+		}
+		reply, p := call.Whole(t.Context())
+		if p != nil {
+			t.Fatal(p)
+		}
+		call.Close(true)
+		for _, k := range reply.Choices[0].Tokens {
+			ids = append(ids, k.ID)
+		}
+		return ids
+	}
+	first := ask([]int32{65, 66})
+	ask(append(slices.Clone(first), 67))
+	ask([]int32{65, 67})
+	var parents []int
+	for _, n := range w.session.Nodes() {
+		parents = append(parents, n.Parent)
+	}
+	if !slices.Equal(parents, []int{-1, 0, -1}) || !slices.Equal(w.session.Nodes()[1].Observation, []int32{67}) {
+		t.Errorf("parents %v, %+v", parents, w.session.Nodes())
+	}
+	w.sound()
 }

@@ -179,3 +179,6 @@ func (s *Session) count(f *flight, index int32, r *reading, found outcome) {
 		c.Spliced += int64(len(f.turn.Spliced))
 	})
 }
+
+// errIdentity is a fault of this room.
+var errIdentity = errors.New("token identity is broken")

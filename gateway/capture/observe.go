@@ -214,6 +214,8 @@ func (s *Session) path(p forest.Plan, items []*chat.Item, tools []chat.ToolSpec)
 		v.from = p.From
 		v.path = s.forest.IDs(p.Turn, roomForBridge)
 		v.last = v.path[len(v.path)-1]
+	}
+	if p.From > 0 {
 		v.items = slices.Clone(items)
 		v.items[p.From-1] = s.forest.Turn(p.Turn).Item // as it was said, not as it came back
 	}

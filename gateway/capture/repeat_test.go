@@ -317,8 +317,8 @@ func TestLimits(t *testing.T) {
 		if (p != nil) != (i == 2) {
 			t.Fatalf("request %d: %v; %d tokens used", i, p, w.session.used)
 		}
-		if i == 2 && (p.Class != wire.Bad || !strings.Contains(p.Message, "budget")) {
-			t.Errorf("%+v", p)
+		if i == 2 && (p.Class != wire.Bad || !strings.Contains(p.Message, "budget") || !errors.Is(w.session.Err(), chat.ErrBudget)) {
+			t.Errorf("%+v, %v", p, w.session.Err())
 		}
 	}
 	w = newWorld(t, nil, nil)

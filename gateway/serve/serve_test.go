@@ -398,3 +398,48 @@ func TestAgents(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestChoicesStream: two choices share a stream, each with its own index and end, and every token is reported once.
+func TestChoicesStream(t *testing.T) {
+	l := newLab(t, text("one", "two"), nil)
+	_, body := l.do("POST", "/s/"+l.session.Key+"/v1/chat/completions",
+		`{"messages":[{"role":"user","content":"hi"}],"stream":true,"n":2,"logprobs":true,"return_token_ids":true,"stream_options":{"include_usage":true}}`)
+	texts, tokens, logprobs, ends := map[int]string{}, 0, 0, 0
+	for _, line := range strings.Split(body, "\n") {
+		data, ok := strings.CutPrefix(line, "data: {")
+		if !ok {
+			continue
+		}
+		var chunk struct {
+			Choices []struct {
+				Index    int
+				Delta    struct{ Content string }
+				Finish   *string `json:"finish_reason"`
+				IDs      []int   `json:"token_ids"`
+				Logprobs *struct{ Content []struct{ Logprob float64 } }
+			}
+			Usage *struct {
+				Completion int `json:"completion_tokens"`
+			}
+		}
+		if err := json.Unmarshal([]byte("{"+data), &chunk); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range chunk.Choices {
+			texts[c.Index] += c.Delta.Content
+			tokens += len(c.IDs)
+			if c.Logprobs != nil {
+				logprobs += len(c.Logprobs.Content)
+			}
+			if c.Finish != nil {
+				ends++
+			}
+		}
+		if chunk.Usage != nil && chunk.Usage.Completion != tokens {
+			t.Errorf("usage says %d tokens, %d were reported", chunk.Usage.Completion, tokens)
+		}
+	}
+	if texts[0] == texts[1] || len(texts) != 2 || ends != 2 || tokens == 0 || tokens != logprobs {
+		t.Errorf("texts %v, %d ends, %d tokens, %d log-probs\n%s", texts, ends, tokens, logprobs, body)
+	}
+}
