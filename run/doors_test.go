@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molt/metrics"
+	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -78,7 +79,7 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 		c := microRL(t)
 		c.Agent.Name = recipe.Defaults().Agent.Name
 		test.change(&c.Agent)
-		_, err := RL(t.Context(), c, recipe.Settings(c), View{Command: "again"})
+		_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v; want %q", name, err, test.says)
 		}
