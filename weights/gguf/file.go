@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	magic         = 0x46554747 // "GGUF"
-	maxKeys       = 1 << 16
-	maxTensors    = 1 << 18
-	maxMetadata   = 1 << 30 // bytes, descriptions of the tensors included
-	maxKeyBytes   = 1 << 16
-	maxDims       = 4
-	maxDim        = 1 << 40
-	maxAlignment  = 1 << 20 // bytes
-	usualAligment = 32
+	magic          = 0x46554747 // "GGUF"
+	maxKeys        = 1 << 16
+	maxTensors     = 1 << 18
+	maxMetadata    = 1 << 30 // bytes, descriptions of the tensors included
+	maxKeyBytes    = 1 << 16
+	maxDims        = 4
+	maxDim         = 1 << 40
+	maxAlignment   = 1 << 20 // bytes
+	usualAlignment = 32
 )
 
 // File is an open GGUF file whose header has been checked. Reading is safe for concurrent use; Close is not.
@@ -94,7 +94,7 @@ func parse(file io.ReaderAt, size int64) (*File, error) {
 		f.index[t.name] = len(f.tensors)
 		f.tensors = append(f.tensors, t)
 	}
-	alignment := f.meta.integer("general.alignment", usualAligment)
+	alignment := f.meta.integer("general.alignment", usualAlignment)
 	if f.meta.err != nil {
 		return nil, f.meta.err
 	}

@@ -75,9 +75,22 @@ func (f *File) importTo(dir string, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	sum := Summary{Architecture: s.architecture, Name: s.meta.text("general.name"), License: s.meta.text("general.license"),
-		Tensors: len(specs), Types: make(map[string]int), Tokenizer: v.kind(), ChatTemplate: s.meta.has("tokenizer.chat_template"), EOS: v.eos, Fingerprint: manifest.Fingerprint}
-	for _, t := range f.tensors {
+	return s.summary(v, specs, manifest.Fingerprint), nil
+}
+
+func (s *source) summary(v *vocabulary, specs []weights.Spec, fingerprint string) Summary {
+	sum := Summary{
+		Architecture: s.architecture,
+		Name:         s.meta.text("general.name"),
+		License:      s.meta.text("general.license"),
+		Tensors:      len(specs),
+		Types:        make(map[string]int),
+		Tokenizer:    v.kind(),
+		ChatTemplate: s.meta.has("tokenizer.chat_template"),
+		EOS:          v.eos,
+		Fingerprint:  fingerprint,
+	}
+	for _, t := range s.file.tensors {
 		sum.Types[t.kind.String()]++
 	}
 	for _, spec := range specs {
@@ -87,7 +100,7 @@ func (f *File) importTo(dir string, o Options) (Summary, error) {
 		}
 		sum.Parameters += n
 	}
-	return sum, nil
+	return sum
 }
 
 // check compares the tensors of the file with those that the configuration calls for.
