@@ -175,6 +175,39 @@ func TestStreamComesBack(t *testing.T) {
 	}
 }
 
+// TestStreamKeepsNothing: every tensor is written before the next is asked for, so one buffer serves them all.
+func TestStreamKeepsNothing(t *testing.T) {
+	specs := []Spec{{"a", []int{50_000}}, {"b", []int{50_000}}, {"c", []int{50_000}}}
+	buffer := make([]float32, 50_000)
+	dir := filepath.Join(t.TempDir(), "out")
+	_, err := WriteStream(dir, nil, Stream{Specs: specs, MaxShard: 300_000, Tensors: func(yield func(Tensor, error) bool) {
+		for i, s := range specs {
+			for j := range buffer {
+				buffer[j] = float32(i)
+			}
+			if !yield(Tensor{s.Name, s.Shape, buffer}, nil) {
+				return
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range specs {
+		f, err := Open(filepath.Join(dir, fmt.Sprintf("model-%05d-of-00003.safetensors", i+1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := f.Tensor(s.Name)
+		if err != nil || x.Data[0] != float32(i) || x.Data[49_999] != float32(i) {
+			t.Errorf("%s: got %v … %v, %v", s.Name, x.Data[0], x.Data[49_999], err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestStreamRefuses(t *testing.T) {
 	specs := []Spec{{"a", []int{2}}, {"b", []int{3}}}
 	a, b := rule(specs[0]), rule(specs[1])
