@@ -120,6 +120,9 @@ func firstDifference(a, b string) (string, string) {
 
 // TestWildTemplates compares with every real template that scripts/goldens/chat/wild.sh has gathered.
 func TestWildTemplates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of renders in one goroutine")
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Skip(err)

@@ -154,6 +154,9 @@ func TestWhereAnItemEnds(t *testing.T) {
 
 // TestHostileTextsTakeLinearTime: texts made to be read again and again.
 func TestHostileTextsTakeLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time, which the race detector changes")
+	}
 	for _, f := range Families() {
 		for _, piece := range fragments[f.Name] {
 			for _, text := range []string{strings.Repeat(piece, 1<<17/len(piece)), strings.Repeat(piece+`"`, 1<<17/len(piece)), piece + strings.Repeat("{", 1<<17), piece + strings.Repeat("[", 1<<17)} {
