@@ -75,8 +75,15 @@ var (
 	e4m3 = minifloat{fraction: 3, bias: 7, nan: 0x7F, top: 0x7E, over: 0x7F}
 )
 
-// Half widens an IEEE 754 binary16.
-func Half(bits uint16) float32 { return half.widen(uint32(bits)&0x7FFF, bits>>15 == 1) }
+// Half widens an IEEE 754 binary16: its bits, read as a float32, are the number times 2⁻¹¹².
+func Half(bits uint16) float32 {
+	sign, magnitude := uint32(bits>>15)<<31, uint32(bits&0x7FFF)<<13
+	v := math.Float32bits(math.Float32frombits(magnitude) * 0x1p112)
+	if v >= 0x47800000 { // 65536 and above: infinity or NaN
+		v = 0x7F800000 | magnitude&0x7FFFFF
+	}
+	return math.Float32frombits(sign | v)
+}
 
 // widen returns the float32 of a number whose sign has been taken off.
 func (m minifloat) widen(magnitude uint32, negative bool) float32 {
