@@ -65,8 +65,8 @@ func TestPrograms(t *testing.T) {
 		{"starlark", StarlarkLanguage, "def f(n):\n  return n if n < 2 else f(n-1) + f(n-2)\nprint(f(15), math.sqrt(16))", nil, "610 4.0"},
 		{"a starlark error", StarlarkLanguage, "print('a')\nprint(1//0)", nil, "…a\n[exit code 1]\nTraceback"},
 		{"a starlark syntax error", StarlarkLanguage, "import os", nil, "…[exit code 1]\nprogram:1:"},
-		{"no end in starlark", StarlarkLanguage, "while True: pass", func(c *Config) { c.Time = 20 * time.Second }, "…too many steps"},
-		{"much starlark memory", StarlarkLanguage, "x = [1]\nwhile True: x = x + x", nil, "…[exit code"},
+		{"no end in starlark", StarlarkLanguage, "while True: pass", func(c *Config) { c.Time = 60 * time.Second }, "…too many steps"},
+		{"much starlark memory", StarlarkLanguage, "x = [1]\nwhile True: x = x + x", func(c *Config) { c.Time, c.Memory = 60*time.Second, 256<<20 }, "…[exit code"},
 	} {
 		isolations := []Isolation{Bubblewrap, Limits}
 		if test.l == StarlarkLanguage {
