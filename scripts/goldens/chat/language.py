@@ -7,6 +7,7 @@ import gzip
 import itertools
 import json
 import random
+import re
 import sys
 
 from transformers.utils import chat_template_utils
@@ -79,7 +80,8 @@ def sources():
 
 def render(source):
     try:
-        return chat_template_utils.render_jinja_template(conversations=[[]], chat_template=source)[0][0]
+        text = chat_template_utils.render_jinja_template(conversations=[[]], chat_template=source)[0][0]
+        return re.sub("0x[0-9a-f]{6,}", "0x", text)  # where Python prints an address
     except Exception:
         return None
 

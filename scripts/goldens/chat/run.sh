@@ -8,6 +8,7 @@ if [ ! -x "$cache/venv/bin/python" ]; then
   python3 -m venv "$cache/venv"
 fi
 python="$cache/venv/bin/python"
+export PYTHONHASHSEED=0
 "$python" -c 'import transformers, jinja2' 2>/dev/null || "$python" -m pip install --quiet transformers==5.24.0 jinja2==3.1.6
 "$python" scripts/goldens/chat/language.py chat/jinja/testdata/language.jsonl.gz
 "$python" scripts/goldens/chat/render.py chat/testdata/conversations.json chat/testdata/goldens.jsonl.gz \
