@@ -1,4 +1,4 @@
-// The environments of a program, by the names under which recipes and flags ask for them.
+// The environments and chat agents of a program, by the names under which recipes and flags ask for them.
 
 package agent
 
@@ -12,13 +12,14 @@ import (
 	"sync"
 )
 
-// Kind is a registered environment.
+// Kind is a registered environment or chat agent.
 type Kind struct {
 	Name string // of agent.name
 	Does string // a line for people
 
 	settings func() any
-	open     func(settings any) (func() Env, error)
+	open     func(settings any) (func() Env, error)       // nil for a chat agent
+	openChat func(settings any) (func() ChatAgent, error) // nil for an environment
 }
 
 // Register makes an environment known: `agent.name: NAME` in a recipe then plays it. Call it before molt's command line starts;
@@ -32,19 +33,33 @@ type Kind struct {
 // Fields are strings, bools, ints, uint64s, float64s, slices of these, or structs. open is called once, before the first token
 // of a run, with what the user chose: an error refuses the run. What it returns makes the Env of each rollout.
 func Register[S any](name, does string, defaults S, open func(S) (func() Env, error)) {
-	if err := checkKind(name, reflect.TypeFor[S]()); err != nil {
-		panic("agent: register " + name + ": " + err.Error())
-	}
-	kindsMu.Lock()
-	defer kindsMu.Unlock()
-	if _, taken := kinds[name]; taken {
-		panic("agent: register " + name + ": the name is taken")
-	}
-	kinds[name] = Kind{
+	register[S](Kind{
 		Name: name, Does: does,
 		settings: func() any { return new(defaults) },
 		open:     func(settings any) (func() Env, error) { return open(*settings.(*S)) },
+	})
+}
+
+// RegisterChat makes a chat agent known, as Register does an environment. What open returns makes the ChatAgent of each
+// rollout, which reaches the policy over HTTP.
+func RegisterChat[S any](name, does string, defaults S, open func(S) (func() ChatAgent, error)) {
+	register[S](Kind{
+		Name: name, Does: does,
+		settings: func() any { return new(defaults) },
+		openChat: func(settings any) (func() ChatAgent, error) { return open(*settings.(*S)) },
+	})
+}
+
+func register[S any](k Kind) {
+	if err := checkKind(k.Name, reflect.TypeFor[S]()); err != nil {
+		panic("agent: register " + k.Name + ": " + err.Error())
 	}
+	kindsMu.Lock()
+	defer kindsMu.Unlock()
+	if _, taken := kinds[k.Name]; taken {
+		panic("agent: register " + k.Name + ": the name is taken")
+	}
+	kinds[k.Name] = k
 }
 
 var (
@@ -64,7 +79,7 @@ func Kinds() []Kind {
 	return list
 }
 
-// KindOf finds a registered environment.
+// KindOf finds what is registered under a name.
 func KindOf(name string) (Kind, bool) {
 	kindsMu.RLock()
 	defer kindsMu.RUnlock()
@@ -75,11 +90,29 @@ func KindOf(name string) (Kind, bool) {
 // Settings returns a pointer to a new struct of the kind's settings, with their defaults.
 func (k Kind) Settings() any { return k.settings() }
 
+// IsChat reports whether the kind is a chat agent.
+func (k Kind) IsChat() bool { return k.openChat != nil }
+
 // Open prepares the environment with settings, which Settings made. What it returns makes the Env of each rollout.
 func (k Kind) Open(settings any) (func() Env, error) {
+	if k.IsChat() {
+		return nil, fmt.Errorf("agent: %s is a chat agent; want an environment", k.Name)
+	}
 	create, err := k.open(settings)
 	if err == nil && create == nil {
 		err = fmt.Errorf("agent: %s: open returned nothing to make environments with", k.Name)
+	}
+	return create, err
+}
+
+// OpenChat prepares the chat agent, as Open does an environment.
+func (k Kind) OpenChat(settings any) (func() ChatAgent, error) {
+	if !k.IsChat() {
+		return nil, fmt.Errorf("agent: %s is an environment; want a chat agent", k.Name)
+	}
+	create, err := k.openChat(settings)
+	if err == nil && create == nil {
+		err = fmt.Errorf("agent: %s: open returned nothing to make agents with", k.Name)
 	}
 	return create, err
 }

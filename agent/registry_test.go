@@ -106,3 +106,39 @@ func TestRegisterRefuses(t *testing.T) {
 }
 
 func openNothing[S any](S) (func() Env, error) { return newWorldEnv, nil }
+
+func TestRegisterChat(t *testing.T) {
+	var got guessing
+	RegisterChat("guessing_chat", "guesses over HTTP", guessing{Words: 4}, func(s guessing) (func() ChatAgent, error) {
+		if got = s; s.Words == 14 {
+			return nil, nil
+		}
+		return func() ChatAgent { return nil }, nil
+	})
+	k, ok := KindOf("guessing_chat")
+	if !ok || !k.IsChat() || k.Does != "guesses over HTTP" {
+		t.Fatal(k, ok)
+	}
+	chosen := k.Settings().(*guessing)
+	if create, err := k.OpenChat(chosen); err != nil || create == nil || got.Words != 4 {
+		t.Errorf("opened with %+v, %v", got, err)
+	}
+	if _, err := k.Open(chosen); err == nil || !strings.Contains(err.Error(), "is a chat agent") {
+		t.Error(err)
+	}
+	chosen.Words = 14
+	if _, err := k.OpenChat(chosen); err == nil || !strings.Contains(err.Error(), "nothing to make agents with") {
+		t.Error(err)
+	}
+	Register("no_chat", "an environment", struct{}{}, func(struct{}) (func() Env, error) { return newWorldEnv, nil })
+	env, _ := KindOf("no_chat")
+	if _, err := env.OpenChat(env.Settings()); err == nil || env.IsChat() || !strings.Contains(err.Error(), "is an environment") {
+		t.Error(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("one name for an environment and a chat agent")
+		}
+	}()
+	RegisterChat("no_chat", "again", struct{}{}, func(struct{}) (func() ChatAgent, error) { return nil, nil })
+}

@@ -55,5 +55,5 @@ func TestAnEnvironmentMayRefuseItsSettings(t *testing.T) {
 	c = microRL(t)
 	c.Agent.Name = "nobody"
 	_, err = RL(t.Context(), c, recipe.Settings(c), attempt.View{})
-	wantProblem(t, err, problem.Setting, `no environment "nobody" in this program`)
+	wantProblem(t, err, problem.Setting, `no agent "nobody" in this program`)
 }

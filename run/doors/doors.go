@@ -32,9 +32,10 @@ type Config struct {
 	Model    *models.Model
 	Sampling func(eval bool) engine.Sampling
 	Seed     uint64
-	MaxLen   int              // tokens of a rollout
-	Env      func() agent.Env // makes the environments of agent.name; nil for another agent
-	Log      *Log             // what agents print
+	MaxLen   int                    // tokens of a rollout
+	Env      func() agent.Env       // makes the environments of agent.name; nil for another agent
+	Chat     func() agent.ChatAgent // makes the chat agents of agent.name; nil for another agent
+	Log      *Log                   // what agents print
 }
 
 // Agent is an opened agent.
@@ -189,7 +190,9 @@ func (a *Agent) Start(g engine.Generator, wrap func(agent.Opener) agent.Opener) 
 	return nil
 }
 
-func (a *Agent) overHTTP() bool { return a.command != nil || a.kind == python.KindChat }
+func (a *Agent) overHTTP() bool {
+	return a.command != nil || a.kind == python.KindChat || a.config.Chat != nil
+}
 
 // Runner runs rollouts of the agent, which must have been started.
 func (a *Agent) Runner() agent.Runner {
@@ -198,6 +201,8 @@ func (a *Agent) Runner() agent.Runner {
 		return a.chatRunner(command.New(*a.command))
 	case a.kind == python.KindChat:
 		return a.chatRunner(a.pool.ChatAgent)
+	case a.config.Chat != nil:
+		return a.chatRunner(a.config.Chat)
 	case a.kind == python.KindEnv:
 		return a.envRunner(a.pool.Env, a.openText)
 	}

@@ -1,4 +1,4 @@
-// The environments that are registered in this program: their names are the words of agent.name, and their own settings stand
+// The environments and chat agents that are registered in this program: their names are the words of agent.name, and their own settings stand
 // beside the others, so that flags, recipes, --dry-run and config.yaml treat them alike.
 
 package recipe

@@ -2,10 +2,12 @@
 
 package recipe
 
-// AgentConfig says what acts on a prompt: an environment of this program (name), a Python file (path), a program (command) or
+import "molt/agent"
+
+// AgentConfig says what acts on a prompt: an environment or chat agent of this program (name), a Python file (path), a program (command) or
 // a harness that is known by name (preset).
 type AgentConfig struct {
-	Name        string  `yaml:"name" help:"the environment"` // one of agent.Kinds, whose settings are agent.NAME.KEY; see agents.go
+	Name        string  `yaml:"name" help:"the environment or chat agent"` // one of agent.Kinds, whose settings are agent.NAME.KEY; see agents.go
 	Path        string  `yaml:"path" alias:"train.agent_path" help:"Python file with a class AgentRunner, or hub:reasoning_gym, hub:verifiers"`
 	Command     string  `yaml:"command" help:"program that is the agent, with placeholders such as {prompt_file}; it finds the policy in OPENAI_BASE_URL or ANTHROPIC_BASE_URL"`
 	Preset      string  `yaml:"preset" help:"harness that is the agent: claude, codex, opencode, pi, qwen, cline, mini-swe-agent"`
@@ -80,6 +82,12 @@ func (c *AgentConfig) IsPython() bool  { return c.Path != "" }
 func (c *AgentConfig) IsProgram() bool { return c.Command != "" || c.Preset != "" }
 func (c *AgentConfig) isOther() bool   { return c.IsPython() || c.IsProgram() }
 
+// IsChat reports whether the agent is one of this program that talks to the policy over HTTP.
+func (c *AgentConfig) IsChat() bool {
+	k, ok := agent.KindOf(c.Name)
+	return ok && k.IsChat() && !c.isOther()
+}
+
 // readersOfAgent are settings that only some agents read.
 var readersOfAgent = []readBy{
 	{"agent.python.", "agent.path", func(c *Config) bool { return c.Agent.IsPython() }},
@@ -90,7 +98,7 @@ var readersOfAgent = []readBy{
 	{"agent.reward.timeout", "agent.reward.from grader, url or judge", func(c *Config) bool { return c.Agent.Reward.From != "output" && c.Agent.Reward.From != "file" }},
 	{"agent.reward.judge.", "agent.reward.from judge", func(c *Config) bool { return c.Agent.Reward.From == "judge" }},
 	{"agent.program.stdin", "agent.command: a preset knows", func(c *Config) bool { return c.Agent.Preset == "" }},
-	{"agent.capture.", "an agent that talks to the policy over HTTP", func(c *Config) bool { return c.Agent.isOther() }},
+	{"agent.capture.", "an agent that talks to the policy over HTTP", func(c *Config) bool { return c.Agent.isOther() || c.Agent.IsChat() }},
 	{"agent.name", "a run without agent.path, agent.command and agent.preset", func(c *Config) bool { return !c.Agent.isOther() }},
 }
 
