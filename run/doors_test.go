@@ -1,12 +1,19 @@
 package run
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"molt/agent"
+	"molt/chat"
 	"molt/metrics"
 	"molt/run/attempt"
 	"molt/run/folder"
@@ -14,8 +21,8 @@ import (
 	"molt/run/recipe"
 )
 
-// The same task through every door: an Env in Go, an Env in a Python file, a ChatAgent in a Python file, and a program over
-// either wire. Doors of one kind show the policy the same ids, draw the same random numbers and grade the same replies, so
+// The same task through every door: an Env in Go, an Env in a Python file, a ChatAgent in Go, a ChatAgent in a Python file, and
+// a program over either wire. Doors of one kind show the policy the same ids, draw the same random numbers and grade the same replies, so
 // the weights are the same, bit for bit. (Over HTTP the numbers that a turn draws depend on what was said before it, not on
 // its ordinal, because requests may come side by side: so the two kinds draw different ones.)
 func TestOneModelLearnsThroughEveryDoor(t *testing.T) {
@@ -37,7 +44,8 @@ func TestOneModelLearnsThroughEveryDoor(t *testing.T) {
 	}{
 		{"an Env in Go", "", func(c *recipe.AgentConfig) { c.Name = "vowels" }},
 		{"an Env in Python", "an Env in Go", func(c *recipe.AgentConfig) { c.Path = at("vowels.py") }},
-		{"a ChatAgent in Python", "", func(c *recipe.AgentConfig) { c.Path = at("chat.py") }},
+		{"a ChatAgent in Go", "", func(c *recipe.AgentConfig) { c.Name = "vowels_chat" }},
+		{"a ChatAgent in Python", "a ChatAgent in Go", func(c *recipe.AgentConfig) { c.Path = at("chat.py") }},
 		{"a program on the OpenAI wire", "a ChatAgent in Python", func(c *recipe.AgentConfig) { c.Command = "python3 " + at("chat.py") + " openai" }},
 		{"a program on the Anthropic wire", "a ChatAgent in Python", func(c *recipe.AgentConfig) { c.Command = "python3 " + at("chat.py") + " anthropic" }},
 	} {
@@ -59,6 +67,60 @@ func TestOneModelLearnsThroughEveryDoor(t *testing.T) {
 			t.Errorf("%s: the weights differ from those of %s", door.name, door.same)
 		}
 	}
+}
+
+func init() {
+	agent.RegisterChat("vowels_chat", "vowels over HTTP", struct{}{}, always(func() agent.ChatAgent { return vowelsChat{} }))
+}
+
+// vowelsChat is vowels for an agent that owns its loop.
+type vowelsChat struct{}
+
+func (vowelsChat) Run(ctx context.Context, c agent.ChatContext) (agent.Result, error) {
+	var world vowels
+	start, err := world.Reset(ctx, c.Task)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	messages := []any{map[string]any{"role": "user", "content": start.Messages[0].Content}}
+	total := 0.0
+	for turn := 0; ; turn++ {
+		message, text, err := complete(ctx, c.Address, messages)
+		if err != nil {
+			return agent.Result{}, err
+		}
+		r, err := world.Step(ctx, agent.Action{Turn: turn, Reply: chat.Reply{Text: text}})
+		if total += r.Reward; err != nil || r.Terminated {
+			r.Reward = total
+			return r, err
+		}
+		messages = append(messages, message, map[string]any{"role": "user", "content": r.Observation[0].Content})
+	}
+}
+
+// complete asks for one reply: the message as it came, and its text.
+func complete(ctx context.Context, at agent.Address, messages []any) (json.RawMessage, string, error) {
+	body, err := json.Marshal(map[string]any{"model": at.Model, "messages": messages})
+	if err != nil {
+		return nil, "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, at.OpenAI()+"/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+at.Key)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	defer answer.Body.Close()
+	var reply struct{ Choices []struct{ Message json.RawMessage } }
+	var message struct{ Content string }
+	if err := json.NewDecoder(answer.Body).Decode(&reply); err != nil || len(reply.Choices) == 0 {
+		return nil, "", fmt.Errorf("%s: no choice: %v", answer.Status, err)
+	}
+	err = json.Unmarshal(reply.Choices[0].Message, &message)
+	return reply.Choices[0].Message, message.Content, err
 }
 
 func TestAgentsThatCannotBegin(t *testing.T) {
