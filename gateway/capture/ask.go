@@ -127,6 +127,9 @@ func (q *asking) placeLocked() (orphan *flight, call *Call, p *wire.Problem) {
 		return nil, nil, &wire.Problem{Class: wire.Limited, Message: fmt.Sprintf("%d turns of this session are being sampled", len(s.flights)), Retry: 1}
 	}
 	q.parent, q.reason = plan.Turn, plan.Reason
+	if q.reason != "" && q.reason != forest.Sibling && s.forest.Compacted(q.who.Agent) {
+		q.reason = chat.Compaction
+	}
 	q.view = s.path(plan, items, q.tools)
 	q.reuse(plan)
 	q.ordinal = s.request

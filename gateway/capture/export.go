@@ -17,6 +17,7 @@ const (
 	Main       Kind = "main"
 	SubAgent   Kind = "sub-agent"
 	Background Kind = "background" // a side errand, such as naming the conversation
+	Compaction Kind = "compaction" // a summary of the conversation, where its client says so
 )
 
 // Export is a session as data.
@@ -91,6 +92,8 @@ func (s *Session) Export() Export {
 
 func (s *Session) kind(turn int32) Kind {
 	switch t := s.forest.Turn(turn); {
+	case t.Agent.Kind == "compaction":
+		return Compaction
 	case s.forest.Background(turn):
 		return Background
 	case t.Agent.ID != "":

@@ -49,6 +49,7 @@ type Agent struct {
 	ID     string `json:"id,omitzero"`     // "" for the main one
 	Parent string `json:"parent,omitzero"` // of a sub-agent
 	Kind   string `json:"kind,omitzero"`   // what the client calls the request, such as compaction
+	Window string `json:"window,omitzero"` // another one after each compaction, where a client says so
 }
 
 // Judge is the Kind of requests that grade the work of a rollout: what is sampled for them is never trained on.

@@ -223,6 +223,16 @@ func (f *Forest) reason(p Plan, tools chat.Key, items []*chat.Item) chat.Reason 
 	return chat.NewRoot
 }
 
+// Compacted reports whether an agent is in another window than when it asked last.
+func (f *Forest) Compacted(a Agent) bool {
+	for i := len(f.turns) - 1; i >= 0 && a.Window != ""; i-- {
+		if last := f.turns[i].Agent; last.ID == a.ID && last.Window != "" {
+			return last.Window != a.Window
+		}
+	}
+	return false
+}
+
 // elsewhere reports whether other tools have the request's history.
 func (f *Forest) elsewhere(tools chat.Key, items []*chat.Item) bool {
 	for _, s := range f.splices(items, 0) {

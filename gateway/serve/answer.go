@@ -49,9 +49,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, sessi
 		s.fail(w, r, d, p)
 		return
 	}
+	here := r.Context().Err() == nil // a client may hang up as soon as it has everything
 	_ = control.SetWriteDeadline(time.Now().Add(s.config.Write))
 	reply(w, http.StatusOK, d.encode(s, request, whole))
-	delivered = control.Flush() == nil && r.Context().Err() == nil
+	delivered = control.Flush() == nil && here
 }
 
 // body reads the whole body, within its limits.
@@ -158,11 +159,12 @@ func (o *outlet) run(r *http.Request, d dialect) bool {
 			}
 			o.buffer = o.stream.Close(o.buffer)
 		}
+		here := r.Context().Err() == nil // a client may hang up as soon as it has everything
 		if err := o.flush(); err != nil {
 			return false
 		}
 		if len(deltas) == 0 {
-			return r.Context().Err() == nil
+			return here
 		}
 	}
 }

@@ -34,6 +34,7 @@ func caller(r *http.Request) capture.Caller {
 	if get("x-molt-kind") == forest.Judge {
 		c.Agent = forest.Agent{ID: forest.Judge, Kind: forest.Judge}
 	}
+	c.Agent.Window = get("x-codex-window-id")
 	n, err := strconv.Atoi(r.Header.Get("x-stainless-retry-count"))
 	c.Retry = err == nil && n > 0
 	return c

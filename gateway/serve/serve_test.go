@@ -382,7 +382,8 @@ func TestAgents(t *testing.T) {
 		{`{"messages":[{"role":"user","content":"claude"}]` + tools, []string{"x-claude-code-agent-id", "a1", "x-claude-code-parent-agent-id", "a0"}},
 		{`{"messages":[{"role":"user","content":"codex"}]` + tools, []string{"thread-id", "t2", "x-codex-parent-thread-id", "t1", "x-openai-subagent", "collab_spawn"}},
 		{`{"messages":[{"role":"user","content":"title"}]}`, nil},
-		{`{"messages":[{"role":"user","content":"compact"}]` + tools, []string{"x-codex-turn-metadata", `{"request_kind":"compaction"}`}},
+		{`{"messages":[{"role":"user","content":"compact"}]` + tools, []string{"x-codex-turn-metadata", `{"request_kind":"compaction"}`, "x-codex-window-id", "w:0"}},
+		{`{"messages":[{"role":"user","content":"compacted"}]` + tools, []string{"x-codex-window-id", "w:1"}},
 	} {
 		if status, body := l.do("POST", path, c.body, c.headers...); status != 200 {
 			t.Fatalf("%d %s", status, body)
@@ -391,9 +392,9 @@ func TestAgents(t *testing.T) {
 	session, _ := l.gateway.Find(l.session.Key)
 	var got []string
 	for _, s := range session.Export().Segments {
-		got = append(got, fmt.Sprint(s.Kind, " ", s.Agent.ID, " ", s.Agent.Parent, " ", s.Agent.Kind))
+		got = append(got, fmt.Sprint(s.Kind, " ", s.Agent.ID, " ", s.Agent.Parent, " ", s.Agent.Kind, " ", s.Reason))
 	}
-	want := "[main    sub-agent a1 a0  sub-agent t2 t1 collab_spawn background    main   compaction]"
+	want := "[main    new_root sub-agent a1 a0  new_root sub-agent t2 t1 collab_spawn new_root background    new_root compaction   compaction new_root main    compaction]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("%v, want %v", got, want)
 	}
