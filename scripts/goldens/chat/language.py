@@ -81,7 +81,7 @@ def sources():
 def render(source):
     try:
         text = chat_template_utils.render_jinja_template(conversations=[[]], chat_template=source)[0][0]
-        return re.sub("0x[0-9a-f]{6,}", "0x", text)  # where Python prints an address
+        return "(an address)" if re.search("sync_do|0x[0-9a-f]{6}", text.lower()) else text
     except Exception:
         return None
 
