@@ -10,7 +10,6 @@ import (
 	"molt/chat"
 	"molt/gateway/forest"
 	"molt/gateway/wire"
-	"molt/tokenizer"
 )
 
 // view is what the forest says about a request, copied out of its lock.
@@ -183,25 +182,6 @@ const tailTokens = 64
 
 func (g *Gateway) tail(ids []int32) string {
 	return g.config.Renderer.Tokenizer().Decode(ids[max(0, len(ids)-tailTokens):])
-}
-
-// force renders the beginning of a reply that calls a tool: what a client demands is shown to the policy as said already.
-func (g *Gateway) force(c wire.Choice, prompt string) (text string, ids []int32, problem *wire.Problem) {
-	if c.Mode != wire.Required && c.Mode != wire.Named {
-		return "", nil, nil
-	}
-	if g.config.Family.Name != "hermes" || strings.HasSuffix(strings.TrimRight(prompt, "\n"), "<think>") {
-		return "", nil, wire.Badf("tool_choice", "this model cannot be made to call a tool; leave it out, or say auto")
-	}
-	parts := []tokenizer.Part{{Text: "<tool_call>\n{\"name\": \""}}
-	if c.Mode == wire.Named {
-		name := chat.String(c.Name).String()
-		parts = append(parts, tokenizer.Part{Text: name[1 : len(name)-1], Ordinary: true}, tokenizer.Part{Text: "\", \"arguments\": "})
-	}
-	for _, p := range parts {
-		text += p.Text
-	}
-	return text, g.config.Renderer.Tokenizer().EncodeParts(parts...), nil
 }
 
 // roomForBridge is how many ids mostly follow a path.
