@@ -159,6 +159,7 @@ func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
 		return nil
 	}
 	c := wire.Read(v, "tool_choice")
+	r.Options.Single = c.Flag("disable_parallel_tool_use", false)
 	switch kind := c.Text("type"); kind {
 	case "auto":
 		return nil

@@ -67,7 +67,7 @@ func (k *choice) next() ([]wire.Delta, *wire.Problem) {
 		deltas = append(deltas, k.reading.push(t)...)
 		k.read++
 	}
-	if k.reading.stop != "" && !over {
+	if k.reading.over && !over {
 		k.flight.cancel() // it has said all that its client wants to hear
 		return deltas, nil
 	}

@@ -123,7 +123,7 @@ func (f *flight) land(reply engine.Reply, err error) {
 		r.push(t)
 	}
 	r.close()
-	if r.stop != "" {
+	if r.over {
 		tokens, reply.Finish, err = tokens[:r.cut], traj.FinishStop, nil
 	}
 	found := r.outcome()

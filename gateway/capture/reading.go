@@ -22,6 +22,7 @@ type manner struct {
 	tools   []chat.ToolSpec
 	ends    []int32  // tokens that end a turn
 	stops   []string // strings that do
+	single  bool     // the first call ends the turn
 	raw     bool     // no syntax: everything is content
 	report  bool     // deltas carry tokens
 	choice  int
@@ -39,9 +40,9 @@ type reading struct {
 	pending []wire.Token
 	said    chat.Message
 	spelt   map[int]string // calls that are shown as text, by index
-	stop    string         // the stop string that was found
-	cut     int            // leading tokens of the turn when stop was found
-	plain   int            // tokens read when raw
+	over    bool           // a stop string or the only call has ended the turn
+	stop    string         // the stop string
+	cut     int            // leading tokens of the turn when it is over
 }
 
 func (m manner) read() *reading {
@@ -58,7 +59,7 @@ func (m manner) read() *reading {
 
 // push takes the next token.
 func (r *reading) push(t engine.Token) []wire.Delta {
-	if r.stop != "" {
+	if r.over {
 		return nil
 	}
 	r.ids = append(r.ids, t.ID)
@@ -79,7 +80,7 @@ func (r *reading) push(t engine.Token) []wire.Delta {
 // close ends the turn.
 func (r *reading) close() []wire.Delta {
 	var deltas []wire.Delta
-	if r.stop == "" {
+	if !r.over {
 		rest := r.stream.Flush()
 		if len(r.stops) > 0 {
 			r.held = append(r.held, rest)
@@ -125,7 +126,7 @@ func (r *reading) release(final bool) []wire.Delta {
 		length += len(r.held[end])
 		end++
 	}
-	r.stop, r.cut = stop, len(r.ids)-len(r.held)+end
+	r.over, r.stop, r.cut = true, stop, len(r.ids)-len(r.held)+end
 	var deltas []wire.Delta
 	for _, text := range r.held[:end] {
 		text = text[:min(len(text), at)]
@@ -163,7 +164,6 @@ func (r *reading) parse(text string, tokens int) []wire.Delta {
 	if r.parser != nil {
 		return r.deltas(r.parser.Write(text, tokens))
 	}
-	r.plain += tokens
 	if text == "" {
 		return nil
 	}
@@ -185,6 +185,10 @@ func (r *reading) deltas(events []parse.Event) []wire.Delta {
 			out = append(out, wire.Delta{Kind: wire.Content, Choice: r.choice, Text: e.Text})
 		case parse.CallEnd:
 			out = append(out, r.call(e))
+			if r.single && len(r.tools) > 0 {
+				r.over, r.cut = true, len(r.ids)
+				return out
+			}
 		}
 	}
 	return out

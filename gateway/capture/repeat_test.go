@@ -457,3 +457,21 @@ func TestParallelIsBounded(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestOnlyOneCall: a client that can run one tool at a time gets one call, and the turn ends there.
+func TestOnlyOneCall(t *testing.T) {
+	w := newWorld(t, inOrder("I look."+lookup("pen")+lookup("cup")+" and more", "12"), nil)
+	r := request([]chat.Message{user("a")}, pens)
+	r.Options.Single = true
+	got := w.send(r, Caller{})
+	if len(got.ToolCalls) != 1 || got.Content != "I look." {
+		t.Errorf("%+v", got)
+	}
+	next := request([]chat.Message{user("a"), got, tool(got.ToolCalls[0].ID, "4")}, pens)
+	w.send(next, Caller{})
+	n := w.session.Nodes()
+	if text := testTokenizer().Decode(n[0].Sampled); text != "I look."+lookup("pen") || n[0].Finish != "stop" || n[1].Parent != 0 {
+		t.Errorf("%q, %s, then after %d", text, n[0].Finish, n[1].Parent)
+	}
+	w.sound()
+}

@@ -137,7 +137,7 @@ func (q *asking) flight(choice int) *flight {
 
 func (g *Gateway) manner(name string, prompt []int32, forced string, tools []chat.ToolSpec, r *wire.Request) manner {
 	return manner{
-		name: name, prompt: g.tail(prompt), forced: forced, tools: tools, ends: g.config.Sampling.StopTokens, stops: r.Options.Stop,
+		name: name, prompt: g.tail(prompt), forced: forced, tools: tools, ends: g.config.Sampling.StopTokens, stops: r.Options.Stop, single: r.Options.Single,
 		raw: r.Text != "" || len(r.Prompt) > 0, family: g.config.Family, decoder: g.config.Renderer.Tokenizer(),
 	}
 }

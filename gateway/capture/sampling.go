@@ -64,5 +64,5 @@ func asked(s engine.Sampling, o *wire.Options) string {
 	if o.Seed != nil {
 		seed = fmt.Sprint(*o.Seed)
 	}
-	return fmt.Sprintf("t%v p%v k%d m%v n%d seed %s stop %q choose %d %s", s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Name)
+	return fmt.Sprintf("t%v p%v k%d m%v n%d seed %s stop %q choose %d %s single %v", s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Name, o.Single)
 }

@@ -99,6 +99,7 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 		o.MaxTokens = int(*n)
 	}
 	o.Stop = f.Stops("stop")
+	o.Single = !f.Flag("parallel_tool_calls", true)
 	for _, v := range f.Items("include") {
 		o.Logprobs = o.Logprobs || v.Text() == "message.output_text.logprobs"
 	}

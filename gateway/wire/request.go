@@ -45,6 +45,7 @@ type Options struct {
 	TokenIDs                bool // report ids
 	Usage                   bool // of a stream: report usage at its end
 	Choose                  Choice
+	Single                  bool   // at most one call
 	Echo                    bool   // of a raw completion: repeat the prompt
 	Hidden                  bool   // do not show reasoning
 	Constrained             string // what the reply would have to conform to, "" for nothing
