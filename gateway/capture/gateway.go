@@ -54,7 +54,10 @@ type Options struct {
 // Open starts a session with a key that cannot be guessed.
 func (g *Gateway) Open(o Options) (*Session, error) {
 	now := time.Now()
-	s := g.session(opened{ID: rand.Text()[:16], Key: "molt-" + rand.Text() + rand.Text(), Created: now.Unix(), Expires: now.Add(g.config.Life).Unix(), Options: o})
+	s := g.session(opened{
+		ID: rand.Text()[:16], Key: "molt-" + rand.Text() + rand.Text(),
+		Created: now.Unix(), Expires: now.Add(g.config.Life).Unix(), Options: o,
+	})
 	if g.config.Folder != "" {
 		journal, err := g.journal(s.opened)
 		if err != nil {
@@ -172,8 +175,8 @@ func (g *Gateway) Counts() Counts {
 // Alarm is a sentence when the counts say that a run goes wrong, else "".
 func (c Counts) Alarm() string {
 	if c.Offered >= 20 && c.Calls == 0 && c.Malformed+c.Ignored > 0 {
-		return fmt.Sprintf("tools were offered in %d turns and no call was ever parsed, although %d looked like one: the parser reads another syntax than the model writes",
-			c.Offered, c.Malformed+c.Ignored)
+		return fmt.Sprintf("tools were offered in %d turns and no call was ever parsed, although %d looked like one: "+
+			"the parser reads another syntax than the model writes", c.Offered, c.Malformed+c.Ignored)
 	}
 	return ""
 }

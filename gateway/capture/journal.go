@@ -264,7 +264,8 @@ func (s *Session) redo(r record) error {
 		return s.reenter(r.Enter)
 	case r.Turn != nil:
 		t := r.Turn.turn()
-		if t.At < 0 || t.At >= s.forest.Points() || t.Parent < -1 || t.Parent >= turns || len(t.Logp) != len(t.Sampled) || len(t.Version) != len(t.Sampled) {
+		if t.At < 0 || t.At >= s.forest.Points() || t.Parent < -1 || t.Parent >= turns ||
+			len(t.Logp) != len(t.Sampled) || len(t.Version) != len(t.Sampled) {
 			return fmt.Errorf("turn %d does not fit", turns)
 		}
 		s.forest.Follow(t.Parent)

@@ -169,7 +169,8 @@ func (o *shown) add(p chat.Observation) {
 func folds(r *chat.Renderer) bool {
 	system := func(text string) chat.Message { return chat.Message{Role: chat.System, Content: text} }
 	user := chat.Message{Role: chat.User, Content: "x"}
-	o, err := r.Prompt(chat.Conversation{Messages: []chat.Message{system("one"), system("two"), user, {Role: chat.Assistant, Content: "y"}, system("three"), user}})
+	said := chat.Message{Role: chat.Assistant, Content: "y"}
+	o, err := r.Prompt(chat.Conversation{Messages: []chat.Message{system("one"), system("two"), user, said, system("three"), user}})
 	if err != nil {
 		return true
 	}

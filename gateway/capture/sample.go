@@ -144,6 +144,7 @@ func (g *Gateway) manner(name string, prompt []int32, forced string, tools []cha
 
 // spent says that the session's tokens are used up. more are those that the request would add. The caller holds the lock.
 func (s *Session) spent(more int) *wire.Problem {
-	s.met = fmt.Errorf("capture: session %s has used %d of %d tokens, and the next turn needs %d: %w", s.ID, s.used, s.budget(), more+1, chat.ErrBudget)
-	return wire.Badf("", "the session's token budget leaves no room: %d of %d tokens are used, and the next turn needs %d", s.used, s.budget(), more+1)
+	why := fmt.Sprintf("%d of %d tokens are used, and the next turn needs %d", s.used, s.budget(), more+1)
+	s.met = fmt.Errorf("capture: session %s: %s: %w", s.ID, why, chat.ErrBudget)
+	return wire.Badf("", "the session's token budget leaves no room: %s", why)
 }

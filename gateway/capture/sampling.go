@@ -64,5 +64,6 @@ func asked(s engine.Sampling, o *wire.Options) string {
 	if o.Seed != nil {
 		seed = fmt.Sprint(*o.Seed)
 	}
-	return fmt.Sprintf("t%v p%v k%d m%v n%d seed %s stop %q choose %d %s single %v", s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Name, o.Single)
+	return fmt.Sprintf("temperature %v top_p %v top_k %d min_p %v max_tokens %d seed %s stop %q choose %d %s single %v",
+		s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Name, o.Single)
 }

@@ -150,7 +150,8 @@ func (e *Engine) take(r engine.Request) (Line, bool) {
 var Model = sync.OnceValues(func() (*chat.Renderer, error) {
 	texts := []string{"system user assistant tool the and of to in is that for it with as on this be are",
 		`{"name": "", "arguments": {"command": "", "path": "", "description": ""}}`, "function parameters properties required string object type"}
-	tok, err := tokenizer.Train(slices.Values(slices.Concat(texts, texts, texts)), 512, chat.BuiltinSpecials(), tokenizer.TrainOptions{Visible: chat.BuiltinMarkup()})
+	often := slices.Concat(texts, texts, texts)
+	tok, err := tokenizer.Train(slices.Values(often), 512, chat.BuiltinSpecials(), tokenizer.TrainOptions{Visible: chat.BuiltinMarkup()})
 	if err != nil {
 		return nil, err
 	}
