@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -474,4 +475,23 @@ func TestOnlyOneCall(t *testing.T) {
 		t.Errorf("%q, %s, then after %d", text, n[0].Finish, n[1].Parent)
 	}
 	w.sound()
+}
+
+// TestDrawsDoNotDependOnOrder: the random numbers of a turn follow from its conversation, not from when it was asked for.
+func TestDrawsDoNotDependOnOrder(t *testing.T) {
+	draws := func(order ...string) map[string]engine.Key {
+		w := newWorld(t, inOrder("ok", "ok", "ok", "ok"), nil)
+		for _, question := range order {
+			w.ask([]chat.Message{user(question)}, nil)
+		}
+		keys := map[string]engine.Key{}
+		for i, r := range w.engine.Requests() {
+			keys[fmt.Sprint(order[i], len(keys) > 0 && slices.Contains(order[:i], order[i]))] = r.Key
+		}
+		return keys
+	}
+	a, b := draws("a", "b", "a", "c"), draws("c", "b", "a", "a")
+	if fmt.Sprint(a) != fmt.Sprint(b) || len(a) != 4 || a["atrue"] == a["afalse"] {
+		t.Errorf("%v, then %v", a, b)
+	}
 }

@@ -140,3 +140,18 @@ func (s *Session) end(remove bool) error {
 	}
 	return s.journal.close()
 }
+
+// Attended reports whether any turn that is being sampled has a client.
+func (s *Session) Attended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.flights {
+		f.mu.Lock()
+		attended := f.reader
+		f.mu.Unlock()
+		if attended {
+			return true
+		}
+	}
+	return false
+}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -442,5 +443,44 @@ func TestChoicesStream(t *testing.T) {
 	}
 	if texts[0] == texts[1] || len(texts) != 2 || ends != 2 || tokens == 0 || tokens != logprobs {
 		t.Errorf("texts %v, %d ends, %d tokens, %d log-probs\n%s", texts, ends, tokens, logprobs, body)
+	}
+}
+
+// TestARetryTakesOver: a client whose connection breaks asks again, and gets the reply that is being sampled.
+func TestARetryTakesOver(t *testing.T) {
+	lines := []script.Line{{Text: "one two three four five", Trouble: "slow", Pause: 10}, {Text: "another"}}
+	l := newLab(t, lines, func(_ *Config, c *capture.Config) { c.Linger = time.Minute })
+	path, body := "/s/"+l.session.Key+"/v1/messages", `{"messages":[{"role":"user","content":"hi"}],"max_tokens":99,"stream":true}`
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", l.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	response.Body.Close()
+	session, _ := l.gateway.Find(l.session.Key)
+	for session.Attended() { // until the server has noticed
+		runtime.Gosched()
+	}
+	status, text := l.do("POST", path, body)
+	said := ""
+	for _, line := range strings.Split(text, "\n") {
+		var event struct{ Delta struct{ Text string } }
+		if data, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(data), &event) == nil {
+			said += event.Delta.Text
+		}
+	}
+	if status != 200 || said != "one two three four five" {
+		t.Errorf("%d %q", status, said)
+	}
+	if n := session.Nodes(); len(n) != 1 {
+		t.Errorf("%d turns", len(n))
 	}
 }
