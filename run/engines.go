@@ -53,6 +53,7 @@ func embedded(p *rlPlan) (*engines, error) {
 		}
 		e.models.Reference = s
 	}
+	p.model.Release()
 	return e, nil
 }
 

@@ -140,7 +140,9 @@ func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *atte
 	if capacity == 0 {
 		capacity = min(128, len(p.tasks)*cfg.Eval.Samples)
 	}
-	generator, err := local.NewGenerator(shape, m.Weights, evalEngine(cfg, m, capacity, shape))
+	config := evalEngine(cfg, m, capacity, shape)
+	config.Copied = m.Release
+	generator, err := local.NewGenerator(shape, m.Weights, config)
 	if err != nil {
 		return nil, nil, attempt.NotStarted(m.Path, err)
 	}

@@ -234,6 +234,34 @@ func (f *Folder) Tensors() iter.Seq2[Tensor, error] {
 	}
 }
 
+// Load reads all tensors of Config.Tensors, several at once, each into memory of its own, and fingerprints them.
+func (f *Folder) Load() (tensors []Tensor, fingerprint string, err error) {
+	specs := f.Config.Tensors()
+	tensors = make([]Tensor, len(specs))
+	digests, errs := make([]TensorDigest, len(specs)), make([]error, len(specs))
+	abreast(len(specs), func(i int) {
+		if tensors[i], errs[i] = f.in[specs[i].Name].Tensor(specs[i].Name); errs[i] == nil {
+			digests[i] = digest(tensors[i])
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	return tensors, combine(digests), nil
+}
+
+// DTypes lists the types of the stored values, sorted.
+func (f *Folder) DTypes() []DType {
+	types := map[DType]bool{}
+	for _, s := range f.Config.Tensors() {
+		t, _ := f.in[s.Name].DType(s.Name)
+		types[t] = true
+	}
+	return slices.Sorted(maps.Keys(types))
+}
+
 // Close gives the mappings back.
 func (f *Folder) Close() error {
 	var errs []error

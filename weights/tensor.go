@@ -24,9 +24,7 @@ type Tensor struct {
 // of the tensors does not count; the sign of zero does.
 func Fingerprint(tensors []Tensor) string {
 	digests := make([]TensorDigest, len(tensors))
-	for i, t := range tensors {
-		digests[i] = digest(t)
-	}
+	abreast(len(tensors), func(i int) { digests[i] = digest(tensors[i]) })
 	return combine(digests)
 }
 

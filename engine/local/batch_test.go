@@ -47,7 +47,8 @@ func (h *harness) close() {
 
 func (h *harness) publish(w engine.Weights) {
 	h.reload()
-	setWeights(h.model, w, h.pool)
+	copyWeights(h.model, w)
+	h.model.Refresh(h.pool)
 	h.version, h.print = w.Version, w.Fingerprint
 }
 

@@ -37,6 +37,9 @@ type Config struct {
 	// Head gives the value head an optimizer of its own, AdamW, and leaves it out of Weights: policy and critic share the
 	// trunk. nil makes it a parameter like any other.
 	Head *optim.Config
+	// Copied is called once, when an engine has copied the weights that it starts from and before it fills the rest of its
+	// memory: from then on it does not read them, and their owner may let go of them. nil does nothing.
+	Copied func()
 }
 
 // Default is a configuration for models that train on one machine.

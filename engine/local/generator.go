@@ -51,7 +51,7 @@ func NewGenerator(shape model.Config, w engine.Weights, config Config) (*Generat
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{shape: shape, held: hold(m, m.Params()), pool: kernel.NewPool(config.Threads)}
+	g := &Generator{shape: shape, held: hold(m, m.Params(), config), pool: kernel.NewPool(config.Threads)}
 	if g.batch, err = newBatch(config, m, g.pool); err == nil {
 		err = g.Publish(context.Background(), w)
 	}

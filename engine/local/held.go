@@ -16,20 +16,25 @@ type held struct {
 	params []model.Param // what weights give: all parameters but those of a value head with an optimizer of its own
 	base   string        // fingerprint of the base
 	adapt  *adaptation   // nil without an adapter
+	copied func()        // called once, as soon as the first weights are copied; may be nil
 }
 
-func hold(m *model.Model, params []model.Param) held { return held{Model: m, params: params} }
+func hold(m *model.Model, params []model.Param, config Config) held {
+	return held{Model: m, params: params, copied: config.Copied}
+}
 
-// check reports everything about w that keeps the model from holding it. A base that it holds already is not read again.
+// check reports everything about w that keeps the model from holding it. A base that it holds already is not read again; the
+// base that a model starts with is vouched for by whoever made its fingerprint from it.
 func (h *held) check(w engine.Weights) error {
+	starts := h.base == ""
 	if h.Model == nil {
 		return errClosed
 	}
 	if w.Adapter == nil {
-		return checkWeights(h.params, w)
+		return checkWeights(h.params, w, starts)
 	}
 	if a := w.Adapter; a.Base != h.base {
-		if err := checkWeights(h.params, engine.Weights{Tensors: w.Tensors, Fingerprint: a.Base}); err != nil {
+		if err := checkWeights(h.params, engine.Weights{Tensors: w.Tensors, Fingerprint: a.Base}, starts); err != nil {
 			return fmt.Errorf("the adapter's base: %w", err)
 		}
 	}
@@ -71,8 +76,18 @@ func (h *held) set(w engine.Weights, pool *kernel.Pool) {
 func (h *held) setBase(w engine.Weights, fingerprint string, pool *kernel.Pool) {
 	h.adapt.free()
 	h.adapt = nil
-	setWeights(h.Model, w, pool)
+	h.copy(w)
+	h.Refresh(pool)
 	h.base = fingerprint
+}
+
+// copy copies the base, and says so before Refresh fills the room for products: w need not be in memory beside that.
+func (h *held) copy(w engine.Weights) {
+	copyWeights(h.Model, w)
+	if h.copied != nil {
+		h.copied()
+		h.copied = nil
+	}
 }
 
 func (h *held) free() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"molt/engine"
 	"molt/numeric/model"
@@ -71,9 +72,11 @@ func (l *Learner) prepare(w engine.Weights) (err error) {
 		return err
 	}
 	if w.Adapter != nil {
-		setWeights(l.held.Model, w, l.pool)
+		base := slices.Clone(w.Tensors) // Config.Copied may clear those of w
+		l.held.copy(w)
+		l.held.Refresh(l.pool)
 		l.held.base = w.Adapter.Base
-		l.held.adapt = adaptationOf(l.held.Params(), l.grads.Params(), w.Tensors, w.Adapter, l.config.Threads)
+		l.held.adapt = adaptationOf(l.held.Params(), l.grads.Params(), base, w.Adapter, l.config.Threads)
 	}
 	l.held.set(w, l.pool)
 	l.work = model.NewWork(l.held.Model, l.pool, l.config.batchBudget())

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"molt/engine"
-	"molt/numeric/kernel"
 	"molt/numeric/model"
 	"molt/weights"
 )
@@ -110,13 +109,14 @@ func Read(f *weights.Folder) (model.Config, engine.Weights, error) {
 		return model.Config{}, engine.Weights{}, err
 	}
 	var w engine.Weights
-	for t, err := range f.Tensors() {
-		if err != nil {
-			return model.Config{}, engine.Weights{}, err
-		}
+	tensors, fingerprint, err := f.Load()
+	if err != nil {
+		return model.Config{}, engine.Weights{}, err
+	}
+	for _, t := range tensors {
 		w.Tensors = append(w.Tensors, engine.Tensor(t))
 	}
-	w.Fingerprint = fingerprint(w.Tensors)
+	w.Fingerprint = fingerprint
 	return shape, w, nil
 }
 
@@ -136,8 +136,9 @@ func Init(shape model.Config, seed uint64) (engine.Weights, error) {
 	return w, nil
 }
 
-// checkWeights reports everything about w that keeps it from being the weights of a model with these parameters.
-func checkWeights(params []model.Param, w engine.Weights) error {
+// checkWeights reports everything about w that keeps it from being the weights of a model with these parameters. Where the
+// fingerprint is vouched for, it is not computed again.
+func checkWeights(params []model.Param, w engine.Weights, vouched bool) error {
 	given := map[string]engine.Tensor{}
 	var errs []error
 	for _, t := range w.Tensors {
@@ -164,6 +165,9 @@ func checkWeights(params []model.Param, w engine.Weights) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+	if vouched {
+		return finite(w.Tensors)
+	}
 	if f := fingerprint(w.Tensors); f != w.Fingerprint {
 		return fmt.Errorf("the fingerprint says %q, the bytes %q", w.Fingerprint, f)
 	}
@@ -182,8 +186,8 @@ func finite(tensors []engine.Tensor) error {
 	return nil
 }
 
-// setWeights copies checked weights into m.
-func setWeights(m *model.Model, w engine.Weights, pool *kernel.Pool) {
+// copyWeights copies checked weights into m, which must be refreshed before it is used.
+func copyWeights(m *model.Model, w engine.Weights) {
 	given := map[string][]float32{}
 	for _, t := range w.Tensors {
 		given[t.Name] = t.Data
@@ -191,7 +195,6 @@ func setWeights(m *model.Model, w engine.Weights, pool *kernel.Pool) {
 	for _, p := range m.Params() {
 		copy(p.Data, given[p.Name])
 	}
-	m.Refresh(pool)
 }
 
 // tensors views parameters as what crosses the contracts. The data stays the model's.

@@ -24,7 +24,7 @@ func NewOracle(shape model.Config, w engine.Weights, threads int) (*Oracle, erro
 	if err != nil {
 		return nil, err
 	}
-	o := &Oracle{held: hold(m, m.Params()), pool: kernel.NewPool(Config{Threads: threads}.resolve(shape).Threads)}
+	o := &Oracle{held: hold(m, m.Params(), Config{}), pool: kernel.NewPool(Config{Threads: threads}.resolve(shape).Threads)}
 	if err := o.check(w); err != nil {
 		o.pool.Close()
 		o.free()

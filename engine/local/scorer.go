@@ -44,7 +44,7 @@ func newScorer(shape model.Config, w engine.Weights, config Config) (*Scorer, er
 	if err != nil {
 		return nil, err
 	}
-	s := &Scorer{config: config, shape: shape, held: hold(m, config.given(m.Params()))}
+	s := &Scorer{config: config, shape: shape, held: hold(m, config.given(m.Params()), config)}
 	if err := s.held.check(w); err != nil {
 		m.Free()
 		return nil, err

@@ -97,7 +97,9 @@ func (s *tuning) open(ctx context.Context, settings []*recipe.Setting) (err erro
 		return err
 	}
 	s.closers = append(s.closers, s.folder.Close)
-	learner, err := local.NewLearner(s.plan.shape, s.plan.model.Weights, s.plan.engine)
+	config := s.plan.engine
+	config.Copied = s.plan.model.Release
+	learner, err := local.NewLearner(s.plan.shape, s.plan.model.Weights, config)
 	if err != nil {
 		return attempt.NotStarted(s.cfg.Model.Path, err)
 	}

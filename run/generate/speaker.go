@@ -140,7 +140,7 @@ func (s *Speaker) start() error {
 			pages*model.PageTokens, shape.MaxPositions, model.KVBytes(shape, shape.MaxPositions/model.PageTokens+1)>>30))
 		shape.MaxPositions = pages * model.PageTokens
 	}
-	c.Threads, c.Running = s.config.Threads, s.config.Running
+	c.Threads, c.Running, c.Copied = s.config.Threads, s.config.Running, s.model.Release
 	g, err := local.NewGenerator(shape, s.model.Weights, c)
 	if err != nil {
 		return &problem.Problem{Code: problem.Model, Where: s.model.Path, What: err.Error(), Fix: "choose another model", Err: err}

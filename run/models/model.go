@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -139,6 +140,14 @@ func (m *Model) NeedTemplate() error {
 		return &problem.Problem{Code: problem.Template, Where: m.Path, What: "the chat template ends no turn with a control token, so a sampled turn has no end", Fix: "use a template that does, such as ChatML"}
 	}
 	return nil
+}
+
+// Release lets go of the weights, of which engines have copies. Their fingerprint stays, and the adapter.
+func (m *Model) Release() {
+	for i := range m.Weights.Tensors {
+		m.Weights.Tensors[i].Data = nil
+	}
+	debug.FreeOSMemory()
 }
 
 // Identify adds to inputs everything of the model that a run depends on.
