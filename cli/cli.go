@@ -31,6 +31,7 @@ type commands struct {
 	Launch     launchCmd     `cmd:"" help:"Start a coding agent (claude, codex, opencode, …) on a model and show what was captured."`
 	Show       showCmd       `cmd:"" help:"Look at a run, a rollout, or its tokens."`
 	Model      modelCmd      `cmd:"" help:"Make a model from nothing, or say what is in a folder."`
+	Doctor     doctorCmd     `cmd:"" help:"Look at a model and at this machine, and say what is wrong."`
 	Bench      benchCmd      `cmd:"" help:"Measure the engine on this machine."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

@@ -16,6 +16,7 @@ import (
 	"molt/prompts"
 	"molt/rollout"
 	"molt/run/attempt"
+	"molt/run/doctor"
 	"molt/run/doors"
 	"molt/run/models"
 	"molt/run/problem"
@@ -65,6 +66,7 @@ func Eval(ctx context.Context, cfg *recipe.Config, view attempt.View) (_ *EvalRe
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.agent.Close()) }()
+	doctor.Warn(view.Lines(), p.model)
 	fmt.Fprintf(view.Lines(), "evaluating %s on %d prompts\n", spell.Quoted(p.model.Path), len(p.tasks))
 	e, clock, err := p.evaluate(ctx)
 	if err != nil {

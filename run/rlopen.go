@@ -12,6 +12,7 @@ import (
 	"molt/rollout"
 	"molt/rollout/sched"
 	"molt/run/attempt"
+	"molt/run/doctor"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -25,6 +26,7 @@ func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 		return err
 	}
 	r.opened(plan.close)
+	doctor.Warn(r.view.Lines(), plan.model)
 	r.model, r.heldOut, r.recorder, r.agent = plan.model, plan.heldOut, newRecorder(), plan.agent
 	r.share = plan.share()
 	r.source = &tasks.Source{Stream: plan.stream}

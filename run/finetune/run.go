@@ -17,6 +17,7 @@ import (
 	"molt/metrics"
 	"molt/prompts"
 	"molt/run/attempt"
+	"molt/run/doctor"
 	"molt/run/folder"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -93,6 +94,7 @@ func (s *tuning) open(ctx context.Context, settings []*recipe.Setting) (err erro
 	if s.plan, err = preflight(ctx, s.cfg, s.view.Lines()); err != nil {
 		return err
 	}
+	doctor.Warn(s.view.Lines(), s.plan.model)
 	if s.folder, err = folder.Open(s.cfg.Ckpt.Path, "sft", settings, s.plan.inputs); err != nil {
 		return err
 	}

@@ -3,14 +3,8 @@
 package models
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"io"
-	"math"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"molt/chat"
@@ -78,19 +72,24 @@ func Describe(path, adapter string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := m.Config
+	return m.Describe()
+}
+
+// Describe describes an open model.
+func (m *Model) Describe() (*Info, error) {
+	path, c := m.Path, m.Config
 	i := &Info{
 		Path: path, Architecture: c.Architecture, Parameters: int64(m.Shape.ParamCount()), Steps: m.Steps, Hidden: c.HiddenSize, Layers: c.NumHiddenLayers,
 		Heads: c.NumAttentionHeads, KVHeads: c.NumKeyValueHeads, HeadDim: c.HeadDim, FFN: c.IntermediateSize, Vocabulary: c.VocabSize,
-		TokenizerIDs: m.Tok.VocabSize(), Context: c.MaxPositionEmbeddings, Tied: c.TieWordEmbeddings, EOS: []NamedToken{},
+		TokenizerIDs: m.Tok.VocabSize(), Context: m.Shape.MaxPositions, Tied: c.TieWordEmbeddings, EOS: []NamedToken{},
 		Suggested: ReadSuggestions(filepath.Join(path, "generation_config.json")), Fingerprint: m.Weights.Fingerprint, Template: m.template(),
 		Adapter: m.describeAdapter(),
 	}
 	for _, id := range m.EOS {
 		i.EOS = append(i.EOS, NamedToken{id, m.Tok.Token(id)})
 	}
-	if i.DTypes, err = storedTypes(path); err != nil {
-		return nil, &problem.Problem{Code: problem.Model, Where: path, What: err.Error(), Fix: "mend the folder", Err: err}
+	for _, d := range m.DTypes {
+		i.DTypes = append(i.DTypes, string(d))
 	}
 	return i, i.plans(m.Shape)
 }
@@ -139,53 +138,6 @@ func (m *Model) template() *Template {
 		t.EndTurn = &NamedToken{id, m.Tok.Token(id)}
 	}
 	return t
-}
-
-// storedTypes lists the data types in the headers of the folder's weight files, which have been checked.
-func storedTypes(dir string) ([]string, error) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var types []string
-	for _, file := range files {
-		if filepath.Ext(file.Name()) != ".safetensors" {
-			continue
-		}
-		header, err := safetensorsHeader(filepath.Join(dir, file.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file.Name(), err)
-		}
-		for _, tensor := range header {
-			if tensor.DType != "" && !slices.Contains(types, tensor.DType) {
-				types = append(types, tensor.DType)
-			}
-		}
-	}
-	slices.Sort(types)
-	return types, nil
-}
-
-type storedTensor struct {
-	DType string `json:"dtype"`
-}
-
-func safetensorsHeader(file string) (map[string]storedTensor, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var size [8]byte
-	if _, err := io.ReadFull(f, size[:]); err != nil {
-		return nil, err
-	}
-	n := binary.LittleEndian.Uint64(size[:])
-	if n > math.MaxInt32 {
-		return nil, fmt.Errorf("a header of %d bytes", n)
-	}
-	header := map[string]storedTensor{}
-	return header, json.NewDecoder(io.LimitReader(f, int64(n))).Decode(&header)
 }
 
 // String shows the model for people.

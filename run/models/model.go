@@ -31,13 +31,16 @@ type Model struct {
 	EOS       []int32
 	Shape     model.Config
 	Weights   engine.Weights
-	Steps     int64   // optimizer steps that made the weights, where the folder says so
-	Adapter   string  // PEFT folder of the adapter on the weights; "" for none
-	Dropout   float64 // with which that adapter was trained
+	DTypes    []weights.DType // of the stored weights; they are computed with in float32
+	Steps     int64           // optimizer steps that made the weights, where the folder says so
+	Adapter   string          // PEFT folder of the adapter on the weights; "" for none
+	Dropout   float64         // with which that adapter was trained
 	Tok       *tokenizer.Tokenizer
-	Renderer  *chat.Renderer // nil when the model has no chat template: it completes text and holds no conversation
-	Family    *parse.Family  // the syntax of its replies; nil without a chat template
-	FamilyWhy string         // what Family was found by; "" for the plain one
+	Options   chat.JinjaOptions // what its chat templates see of it
+	Template  *chat.Templates   // nil without one
+	Renderer  *chat.Renderer    // nil when the model has no chat template: it completes text and holds no conversation
+	Family    *parse.Family     // the syntax of its replies; nil without a chat template
+	FamilyWhy string            // what Family was found by; "" for the plain one
 
 	templates []chat.Source // in the order of the folder
 	texts     weights.Model // tokenizer and template files, copied through on export
@@ -60,7 +63,8 @@ func Open(path string) (*Model, error) {
 	if folder.Manifest != nil {
 		m.Steps = folder.Manifest.Step
 	}
-	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate}
+	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate, Generation: folder.Generation}
+	m.DTypes = folder.DTypes()
 	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
 		return nil, unusable(path, path, err)
 	}
@@ -98,8 +102,10 @@ func (m *Model) readTexts(folder *weights.Folder) error {
 	if m.templates, err = readTemplates(m.Path, folder.TokenizerConfig); err != nil {
 		return &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "mend the chat templates, or choose another model", Err: err}
 	}
+	m.Options = options
 	template, err := chat.NewTemplates(m.templates, "", options)
 	if err == nil {
+		m.Template = template
 		m.Renderer, err = chat.NewRenderer(template, tok)
 	}
 	if err == nil {

@@ -1,0 +1,47 @@
+// This machine: what computes, what it holds, and how far apart programs of a policy run.
+
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	"molt/agent/sandbox"
+	"molt/internal/spell"
+	"molt/run/machine"
+)
+
+// Machine looks at this machine. It runs small programs to see what isolation there is.
+func Machine(ctx context.Context, threads int) []Finding {
+	if err := machine.Check(); err != nil {
+		return refusals("kernels", err)
+	}
+	h := machine.Here(threads)
+	found := []Finding{ok("kernels", "%s on %s, %d threads of %d cores", h.Kernels, h.CPU, h.Threads, h.Cores)}
+	if h.Kernels == "plain" {
+		found[0] = note("kernels", "plain Go: no faster path for this processor, or MOLT_KERNEL says so", "expect a tenth of the speed; any x86-64 machine with AVX2 is faster")
+	}
+	if h.MemoryBytes > 0 {
+		found = append(found, ok("memory", "%s", spell.MiB(h.MemoryBytes)))
+	}
+	return append(found, isolation(ctx)...)
+}
+
+// isolation says what each kind is worth here.
+func isolation(ctx context.Context) []Finding {
+	var found []Finding
+	if err := sandbox.Probe(ctx, sandbox.Bubblewrap); err != nil {
+		found = append(found, note("sandbox", strings.TrimPrefix(err.Error(), "sandbox: ")+": Python and shell programs of a policy cannot be kept apart from this machine", "install bubblewrap, where the system lets it make namespaces; or run Starlark"))
+	} else {
+		found = append(found, ok("sandbox", "bubblewrap works: programs of a policy see no home folders, no network and no other processes"))
+	}
+	if err := sandbox.Probe(ctx, sandbox.Limits); err != nil {
+		found = append(found, note("sandbox", strings.TrimPrefix(err.Error(), "sandbox: "), ""))
+	} else {
+		found = append(found, ok("sandbox", "limits work, on time, memory and file sizes alone: such a program reads and writes whatever you can, and has the network"))
+	}
+	if err := sandbox.Probe(ctx, sandbox.Starlark); err != nil {
+		return append(found, note("sandbox", strings.TrimPrefix(err.Error(), "sandbox: "), ""))
+	}
+	return append(found, ok("sandbox", "Starlark works: a language without files, network or processes"))
+}
