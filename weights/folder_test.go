@@ -419,3 +419,34 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+// TestLoad: all at once or one after the other, the tensors are the same, and so is their fingerprint.
+func TestLoad(t *testing.T) {
+	m := model(t)
+	dir := filepath.Join(t.TempDir(), "model")
+	if _, err := WriteFolder(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, fingerprint, err := f.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	for one, err := range f.Tensors() {
+		if err != nil || one.Name != all[i].Name || !slices.Equal(one.Shape, all[i].Shape) || !slices.Equal(one.Data, all[i].Data) {
+			t.Errorf("tensor %d: %s and %s, %v", i, one.Name, all[i].Name, err)
+		}
+		i++
+	}
+	if i != len(all) || fingerprint != f.Manifest.Fingerprint || fingerprint != Fingerprint(all) {
+		t.Errorf("%d tensors of %d; fingerprints %s, %s, %s", len(all), i, fingerprint, f.Manifest.Fingerprint, Fingerprint(all))
+	}
+	if got := f.DTypes(); !slices.Equal(got, []DType{F32}) {
+		t.Errorf("stored as %v", got)
+	}
+}

@@ -105,7 +105,9 @@ func TestFindings(t *testing.T) {
 			write(t, filepath.Join(dir, "README.md"), "---\ntags: [x]\nlicense: \"apache-2.0\"\n---\n# Card\n")
 		}, OK, "licence", "apache-2.0, says README.md"},
 		{"a licence in the text of the card", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "README.md"), "# Card\nlicense: mit\n") }, Note, "licence", "nothing in the folder names one"},
-		{"a file with a licence", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "LICENSE"), "\n  MIT License\n\nCopyright\n") }, OK, "licence", "LICENSE: MIT License"},
+		{"a file with a licence", func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "LICENSE"), "\n  MIT License\n\nCopyright\n")
+		}, OK, "licence", "LICENSE: MIT License"},
 		{"a byte that is no token", func(t *testing.T, dir string) { edit(t, dir, "tokenizer.json", `"Ą":`, `"qqqq":`) }, Note, "bytes", "cannot spell 1 of the bytes of UTF-8, such as 0x04"},
 		{"a tokenizer that composes accents", func(t *testing.T, dir string) {
 			edit(t, dir, "tokenizer.json", `"normalizer":null`, `"normalizer":{"type":"NFC"}`)
