@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"molt/chat"
 )
 
 // write adds a file to a model, which has no manifest afterwards.
@@ -18,42 +16,6 @@ func write(t *testing.T, dir, name, text string) {
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "molt-manifest.json")); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestSpecials: a template sees the tokens of tokenizer_config.json, whatever ids config.json names, and the same with and
-// without the weights.
-func TestSpecials(t *testing.T) {
-	dir := tinyModel(t, nil)
-	write(t, dir, "chat_template.jinja", "{{ bos_token }}|{{ eos_token }}|{{ pad_token }}|{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
-	for config, want := range map[string]string{
-		`{"bos_token": "<|im_start|>", "eos_token": {"content": "<|endoftext|>"}, "pad_token": "<pad>"}`: "<|im_start|>|<|endoftext|>|<pad>|",
-		`{"bos_token": null}`: "|||",
-		``:                    "|||",
-	} {
-		if write(t, dir, "tokenizer_config.json", config); config == "" {
-			_ = os.Remove(filepath.Join(dir, "tokenizer_config.json"))
-		}
-		m, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := chat.Conversation{Messages: []chat.Message{{Role: chat.User, Content: "a"}}}
-		got, err := m.Template.Render(c, true)
-		if err != nil || !strings.HasPrefix(got, want+"<|im_start|>user") {
-			t.Errorf("%s: %q, %v", config, got, err)
-		}
-		text, err := OpenText(dir, "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		alone, err := chat.NewJinja(text.Source, text.Specials.Options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if other, err := alone.Render(c, true); err != nil || other != got {
-			t.Errorf("%s: %q with the weights, %q without (%v)", config, got, other, err)
-		}
 	}
 }
 
