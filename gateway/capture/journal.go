@@ -162,6 +162,16 @@ func (j *journal) turn(t *forest.Turn) {
 	}
 }
 
+// failed returns what went wrong with the journal.
+func (j *journal) failed() error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
 // close ends the journal and reports what went wrong with it.
 func (j *journal) close() error {
 	if j == nil {

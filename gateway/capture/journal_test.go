@@ -2,12 +2,14 @@ package capture
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"molt/chat"
+	"molt/gateway/wire"
 )
 
 // recorded makes a session of two turns, and returns its journal.
@@ -84,4 +86,19 @@ func TestDamage(t *testing.T) {
 	if _, err := read(bytes.Join(append([][]byte{lines[0]}, lines[2:]...), nil)); err == nil || !strings.Contains(err.Error(), "does not fit") && !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a line that is missing: %v", err)
 	}
+}
+
+// TestAFullDisk: a session whose journal cannot be written stops, and says why.
+func TestAFullDisk(t *testing.T) {
+	w := newWorld(t, inOrder("one", "two"), func(c *Config) { c.Folder = t.TempDir() })
+	w.ask([]chat.Message{user("a")}, nil)
+	if err := w.session.journal.file.Close(); err != nil { // as good as full
+		t.Fatal(err)
+	}
+	w.ask([]chat.Message{user("b")}, nil)
+	_, p := w.session.Ask(t.Context(), request([]chat.Message{user("c")}, nil), Caller{})
+	if p == nil || p.Class != wire.Broken || !errors.Is(w.session.Err(), chat.ErrInfrastructure) {
+		t.Errorf("%+v, %v", p, w.session.Err())
+	}
+	w.gateway.forget(w.session) // its journal cannot be closed twice
 }
