@@ -92,6 +92,23 @@ func TestEqualTurns(t *testing.T) {
 	}
 }
 
+// TestManyEqualTurns: neither the named one nor the newest is lost among many.
+func TestManyEqualTurns(t *testing.T) {
+	f := New()
+	var last int32
+	for range 2 * maxFront {
+		last = answer(f, "same", Delivered, user("a"))
+	}
+	if p := f.Plan(tools, []*chat.Item{user("a"), said("same"), user("b")}); p.Turn != last {
+		t.Errorf("turn %d, want the newest, %d", p.Turn, last)
+	}
+	for _, turn := range []int32{0, maxFront, last} {
+		if p := f.Plan(tools, []*chat.Item{user("a"), said("same", f.Turn(turn).Name), user("b")}); p.Turn != turn {
+			t.Errorf("turn %d, want %d", p.Turn, turn)
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	f := New()
 	i := answer(f, "one two", Lost, user("a"))

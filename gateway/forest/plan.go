@@ -80,28 +80,33 @@ func (f *Forest) walk(tools chat.Key, items []*chat.Item) Plan {
 // maxFront bounds how many equal turns are followed at once.
 const maxFront = 64
 
-// step finds the points behind a front that say the item.
+// step finds the points behind a front that say the item. A name tells equal turns apart; of those without one, the newest
+// are followed.
 func (f *Forest) step(front []int32, item *chat.Item) []int32 {
+	for _, h := range item.Handles {
+		turn, ok := f.handle(h)
+		if !ok {
+			continue
+		}
+		at := &f.points[f.turns[turn].Point]
+		if same(at.item, item) && slices.Contains(front, at.parent) {
+			return []int32{f.turns[turn].Point}
+		}
+	}
 	var next []int32
 	for _, from := range front {
 		for _, key := range keys(item) {
-			for _, to := range f.next[edge{from, key}] {
-				if !slices.Contains(next, to) && len(next) < maxFront {
+			for _, to := range slices.Backward(f.next[edge{from, key}]) {
+				if len(next) < maxFront && !slices.Contains(next, to) {
 					next = append(next, to)
 				}
 			}
 		}
 	}
-	if len(next) < 2 {
-		return next
-	}
-	for _, h := range item.Handles { // a name tells equal turns apart
-		if turn, ok := f.handle(h); ok && slices.Contains(next, f.turns[turn].Point) {
-			return []int32{f.turns[turn].Point}
-		}
-	}
 	return next
 }
+
+func same(a, b *chat.Item) bool { return a.Exact == b.Exact || a.Loose == b.Loose }
 
 // handle finds the turn that a name belongs to.
 func (f *Forest) handle(name string) (int32, bool) {
@@ -240,13 +245,12 @@ func (f *Forest) elsewhere(tools chat.Key, items []*chat.Item) bool {
 		if int(f.points[at].depth) != s.Item+1 || f.root(at) == tools {
 			continue
 		}
-		same := true
-		for i := s.Item; i >= 0 && same; i-- {
-			known := f.points[at].item
-			same = known.Exact == items[i].Exact || known.Loose == items[i].Loose
+		i := s.Item
+		for i >= 0 && same(f.points[at].item, items[i]) {
 			at = f.points[at].parent
+			i--
 		}
-		if same {
+		if i < 0 {
 			return true
 		}
 	}
