@@ -11,10 +11,11 @@ import (
 
 // modelCmd is `molt model`.
 type modelCmd struct {
-	Init   modelInitCmd   `cmd:"" help:"Make a model from nothing: drawn weights, a tokenizer, a chat template."`
-	Info   modelInfoCmd   `cmd:"" help:"Say what is in a model folder, and what memory it takes to use it."`
-	Import modelImportCmd `cmd:"" help:"Make a model folder of a GGUF file (llama.cpp)."`
-	Merge  modelMergeCmd  `cmd:"" help:"Make one model of a model and an adapter (LoRA) that was trained on it."`
+	Init    modelInitCmd    `cmd:"" help:"Make a model from nothing: drawn weights, a tokenizer, a chat template."`
+	Info    modelInfoCmd    `cmd:"" help:"Say what is in a model folder, and what memory it takes to use it."`
+	Import  modelImportCmd  `cmd:"" help:"Make a model folder of a GGUF file (llama.cpp)."`
+	Convert modelConvertCmd `cmd:"" help:"Write a model folder with weights of another type, or in shards."`
+	Merge   modelMergeCmd   `cmd:"" help:"Make one model of a model and an adapter (LoRA) that was trained on it."`
 
 	Encode modelEncodeCmd `cmd:"" help:"Text to ids, one JSON object a line."`
 	Decode modelDecodeCmd `cmd:"" help:"Ids to text, one JSON object a line."`

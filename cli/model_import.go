@@ -13,7 +13,7 @@ type modelImportCmd struct {
 	Out  string `arg:"" help:"Folder to write: new or empty."`
 
 	DType    string `name:"dtype" default:"float32" placeholder:"TYPE" help:"Of the written weights: float32 holds every value exactly; bfloat16 and float16 round (default ${default})."`
-	MaxShard int    `name:"max-shard-size" default:"0" placeholder:"MB" help:"Most megabytes of weights in one file; 0 writes one (default ${default})."`
+	MaxShard size   `name:"max-shard-size" default:"0" placeholder:"SIZE" help:"Most weights in one file, such as 2GB or 500MB; 0 writes one file (default ${default})."`
 	JSON     bool   `name:"json" help:"Print what was imported as one JSON object."`
 }
 
@@ -30,7 +30,7 @@ Example:
 
 func (c *modelImportCmd) Run(a *app) error {
 	width, terminal := isTerminal(a.stderr)
-	cfg := models.ImportConfig{File: c.File, Out: c.Out, DType: c.DType, MaxShard: int64(c.MaxShard) * 1e6}
+	cfg := models.ImportConfig{File: c.File, Out: c.Out, DType: c.DType, MaxShard: int64(c.MaxShard)}
 	if terminal && !c.JSON {
 		cfg.Progress = func(done, total int) {
 			line := fmt.Sprintf("tensor %d of %d", done, total)

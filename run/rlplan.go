@@ -44,7 +44,7 @@ func PlanRL(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
 	p.AddWrites(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",
 		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum+1, spell.MiB(12*m.Trained)),
-		"{best,last}/ ("+attempt.Exports(cfg.Actor.LoRA)+"s)")
+		"{best,last}/ (each a "+attempt.Exports(cfg.Actor.LoRA, cfg.Ckpt.DType)+")")
 	if c := r.others.critic; c != nil {
 		p.AddWrites(cfg.Ckpt.Path, fmt.Sprintf("critics/ (one of %s for each checkpoint)", spell.MiB(12*int64(c.shape.ParamCount()))))
 	}

@@ -152,7 +152,7 @@ func TestMarshalConfigRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := marshalConfig(c)
+		data, err := marshalConfig(c, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		written, err := marshalConfig(c)
+		written, err := marshalConfig(c, "")
 		if err != nil {
 			t.Fatal(err)
 		}

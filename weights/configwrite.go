@@ -3,6 +3,7 @@
 package weights
 
 import (
+	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
@@ -65,8 +66,8 @@ func (d decimal) MarshalJSON() ([]byte, error) {
 // null is written as such where leaving a field out would mean a default.
 var null = jsontext.Value("null")
 
-// marshalConfig writes config.json for transformers.
-func marshalConfig(c ModelConfig) ([]byte, error) {
+// marshalConfig writes config.json for transformers, with the type of the weights beside it ("" is F32).
+func marshalConfig(c ModelConfig, dtype DType) ([]byte, error) {
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("config.json: %w", err)
 	}
@@ -75,7 +76,7 @@ func marshalConfig(c ModelConfig) ([]byte, error) {
 		NumHiddenLayers: c.NumHiddenLayers, NumAttentionHeads: c.NumAttentionHeads, NumKeyValueHeads: c.NumKeyValueHeads, HeadDim: c.HeadDim,
 		VocabSize: c.VocabSize, MaxPositionEmbeddings: c.MaxPositionEmbeddings, RMSNormEps: decimal(c.RMSNormEps), RopeTheta: decimal(c.RopeTheta),
 		RopeScaling: c.RopeScaling.marshal(), HiddenAct: "silu", TieWordEmbeddings: c.TieWordEmbeddings,
-		BOS: c.BOS, PAD: c.PAD, TorchDType: "float32",
+		BOS: c.BOS, PAD: c.PAD, TorchDType: cmp.Or(dtype, F32).TorchName(),
 		EmbeddingMultiplier: decimal(c.EmbeddingMultiplier), AttentionMultiplier: decimal(c.AttentionMultiplier),
 		ResidualMultiplier: decimal(c.ResidualMultiplier), LogitsScaling: decimal(c.LogitsScaling), QueryPreAttnScalar: c.QueryPreAttnScalar,
 	}

@@ -144,6 +144,26 @@ func (w *draft) bytes(name string, data []byte) error {
 	return w.file(name, func(to io.Writer) error { _, err := to.Write(data); return err })
 }
 
+// folder writes files into a folder inside; without files there is none.
+func (w *draft) folder(name string, files []Text) error {
+	if len(files) == 0 {
+		return nil
+	}
+	path := filepath.Join(w.dir, name)
+	if err := w.disk.Mkdir(path); err != nil {
+		return fmt.Errorf("make %s: %w", path, cause(err))
+	}
+	for _, f := range files {
+		if err := w.bytes(name+"/"+f.Name, f.Data); err != nil {
+			return err
+		}
+	}
+	if err := w.disk.SyncDir(path); err != nil {
+		return fmt.Errorf("sync %s: %w", path, cause(err))
+	}
+	return nil
+}
+
 // tensors writes a safetensors file and notes the digests of its tensors.
 func (w *draft) tensors(name string, tensors []Tensor) error {
 	return w.file(name, func(to io.Writer) (err error) {

@@ -5,6 +5,7 @@ package weights
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,6 +49,20 @@ func (d DType) check() error {
 // TorchName is the name in config.json, such as bfloat16; "" when PyTorch has no such type for weights.
 func (d DType) TorchName() string {
 	return map[DType]string{F64: "float64", F32: "float32", F16: "float16", BF16: "bfloat16", E4M3: "float8_e4m3fn", E5M2: "float8_e5m2"}[d]
+}
+
+// FitsInto reports whether every value of type d is a value of type to.
+func (d DType) FitsInto(to DType) bool {
+	if d == to && d != F64 { // values pass through float32
+		return true
+	}
+	switch d {
+	case E4M3, E5M2:
+		return to == F16 || to == BF16 || to == F32 || to == F64
+	case F16, BF16:
+		return to == F32 || to == F64
+	}
+	return d == F32 && to == F64
 }
 
 // ParseDType accepts the names that users know, such as bfloat16, bf16 and BF16, of the types that can be written.
@@ -259,8 +274,11 @@ func Encode(dst []byte, src []float32, to DType) ([]byte, error) {
 	return dst, nil
 }
 
+// ErrTooLarge marks a value that a type has no room for.
+var ErrTooLarge = errors.New("too large")
+
 func tooLarge(i int, v float32, to DType) error {
-	return fmt.Errorf("value %d is %v, which is too large for %s; write BF16 or F32", i, v, to)
+	return fmt.Errorf("value %d is %v, which is %w for %s; write BF16 or F32", i, v, ErrTooLarge, to)
 }
 
 // bfloat rounds v to its upper 16 bits.

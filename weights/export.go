@@ -8,8 +8,15 @@ import (
 	"slices"
 )
 
+// Form is how weights lie in files.
+type Form struct {
+	DType    DType // of the values, rounded to nearest even; "" is F32, in which nothing is lost
+	MaxShard int64 // bytes of tensors in one file; a larger tensor has a file of its own. 0 writes one file
+}
+
 // Model is what WriteFolder writes. Byte slices are copied through unread; nil ones are left out.
 type Model struct {
+	Form
 	Config          ModelConfig
 	EOS             []int32 // generation_config.json where Generation is nil; empty leaves it out
 	Generation      []byte  // generation_config.json with all that it suggests
@@ -18,6 +25,7 @@ type Model struct {
 	Tokenizer       []byte // tokenizer.json
 	TokenizerConfig []byte // tokenizer_config.json
 	ChatTemplate    []byte // chat_template.jinja
+	Templates       []Text // further chat templates by name, in additional_chat_templates/
 }
 
 // WriteFolder writes m to dir, which must not exist or be empty. It is there completely or not at all. The tensors must
@@ -71,7 +79,41 @@ func (m Model) check() error {
 }
 
 func (m Model) fill(w *draft) error {
-	config, err := marshalConfig(m.Config)
+	specs := make([]Spec, len(m.Tensors))
+	for i, t := range m.Tensors {
+		specs[i] = Spec{t.Name, t.Shape}
+	}
+	if err := m.fillTexts(w); err != nil {
+		return err
+	}
+	tensors := func(yield func(Tensor, error) bool) {
+		for _, t := range m.Tensors {
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+	return w.stream(Stream{Form: m.Form, Specs: specs, Tensors: tensors})
+}
+
+// Convert writes the model of the folder to dir, which must not exist or be empty, in another form. m says what goes beside
+// the weights. One tensor is in memory at a time.
+func (f *Folder) Convert(dir string, m Model) (Manifest, error) {
+	written, err := writeDir(osDisk{}, dir, m.Step, func(w *draft) error {
+		if err := m.fillTexts(w); err != nil {
+			return err
+		}
+		return w.stream(Stream{Form: m.Form, Specs: f.Config.Tensors(), Tensors: f.Tensors()})
+	})
+	if err != nil {
+		return Manifest{}, fmt.Errorf("weights: write %s: %w", dir, err)
+	}
+	return written, nil
+}
+
+// fillTexts writes everything but the weights.
+func (m Model) fillTexts(w *draft) error {
+	config, err := marshalConfig(m.Config, m.DType)
 	if err != nil {
 		return err
 	}
@@ -85,19 +127,16 @@ func (m Model) fill(w *draft) error {
 			return err
 		}
 	}
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{
+	for _, f := range []Text{
 		{"config.json", config},
 		{"generation_config.json", generation},
 		{"tokenizer.json", m.Tokenizer},
 		{"tokenizer_config.json", m.TokenizerConfig},
 		{"chat_template.jinja", m.ChatTemplate},
 	} {
-		if err := w.bytes(f.name, f.data); err != nil {
+		if err := w.bytes(f.Name, f.Data); err != nil {
 			return err
 		}
 	}
-	return w.tensors(singleName, m.Tensors)
+	return w.folder("additional_chat_templates", m.Templates)
 }

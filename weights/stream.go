@@ -15,10 +15,9 @@ import (
 
 // Stream is a set of tensors that are made one at a time.
 type Stream struct {
-	Specs    []Spec                   // the tensors, in the order in which they come
-	Tensors  iter.Seq2[Tensor, error] // gives exactly Specs; an error ends it
-	DType    DType                    // of the values in the files, rounded to nearest even; "" is F32
-	MaxShard int64                    // bytes of tensors in one file; a larger tensor has a file of its own. 0 writes one file
+	Form
+	Specs   []Spec                   // the tensors, in the order in which they come
+	Tensors iter.Seq2[Tensor, error] // gives exactly Specs; an error ends it
 }
 
 // Text is a small file of a folder.

@@ -25,7 +25,7 @@ func rule(s Spec) Tensor {
 }
 
 func streamOf(specs []Spec, dtype DType, maxShard int64) Stream {
-	return Stream{Specs: specs, DType: dtype, MaxShard: maxShard, Tensors: func(yield func(Tensor, error) bool) {
+	return Stream{Form: Form{dtype, maxShard}, Specs: specs, Tensors: func(yield func(Tensor, error) bool) {
 		for _, s := range specs {
 			if !yield(rule(s), nil) {
 				return
@@ -180,7 +180,7 @@ func TestStreamKeepsNothing(t *testing.T) {
 	specs := []Spec{{"a", []int{50_000}}, {"b", []int{50_000}}, {"c", []int{50_000}}}
 	buffer := make([]float32, 50_000)
 	dir := filepath.Join(t.TempDir(), "out")
-	_, err := WriteStream(dir, nil, Stream{Specs: specs, MaxShard: 300_000, Tensors: func(yield func(Tensor, error) bool) {
+	_, err := WriteStream(dir, nil, Stream{Form: Form{MaxShard: 300_000}, Specs: specs, Tensors: func(yield func(Tensor, error) bool) {
 		for i, s := range specs {
 			for j := range buffer {
 				buffer[j] = float32(i)
@@ -222,7 +222,7 @@ func TestStreamRefuses(t *testing.T) {
 		`tensor "b": from 0 on: value 1 is 1e+06, which is too large for F16`: {a, huge},
 	} {
 		dir := filepath.Join(t.TempDir(), "out")
-		_, err := WriteStream(dir, nil, Stream{Specs: specs, DType: F16, Tensors: all(tensors)})
+		_, err := WriteStream(dir, nil, Stream{Form: Form{DType: F16}, Specs: specs, Tensors: all(tensors)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

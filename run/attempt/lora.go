@@ -65,17 +65,20 @@ func LoRA(c recipe.LoRAConfig, m *models.Model, seed uint64) local.LoRA {
 	return l
 }
 
-// Exports says what a folder that ExportTo writes is.
-func Exports(c recipe.LoRAConfig) string {
-	if c.Export == "adapter" {
+// Exports says what a folder that ExportTo writes is, and what is lost in it. dtype is ckpt.dtype.
+func Exports(c recipe.LoRAConfig, dtype string) string {
+	switch {
+	case c.ExportsAdapter():
 		return "PEFT folder"
+	case dtype == "f32":
+		return "Hugging Face folder"
 	}
-	return "Hugging Face folder"
+	return "Hugging Face folder, rounded to " + dtype + ": not bit for bit the weights that were trained and measured; checkpoints stay f32"
 }
 
 // BaseOf is the model without which what ExportTo writes is nothing; "" where it is a model.
 func BaseOf(m *models.Model, c recipe.LoRAConfig) string {
-	if c.Export == "adapter" {
+	if c.ExportsAdapter() {
 		return m.Path
 	}
 	return ""
@@ -90,8 +93,8 @@ func Holds(base string) string {
 }
 
 // ExportTo writes the learner's weights to a folder of the run, in place of what an attempt left there that was killed
-// afterwards: one model, or the adapter alone.
-func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner, c recipe.LoRAConfig) error {
+// afterwards: one model with weights of type dtype, or the adapter alone.
+func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner, c recipe.LoRAConfig, dtype string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
@@ -99,8 +102,8 @@ func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner
 	if err != nil {
 		return err
 	}
-	if c.Export == "adapter" {
+	if c.ExportsAdapter() {
 		return m.ExportAdapter(dir, w)
 	}
-	return m.Export(dir, w)
+	return m.Export(dir, w, dtype)
 }

@@ -33,7 +33,7 @@ func Plan(ctx context.Context, cfg *recipe.SFTConfig) (*attempt.Plan, error) {
 	p.AddWrites(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,report.html}",
 		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum, spell.MiB(12*m.Trained)),
-		"final/ ("+attempt.Exports(cfg.Model.LoRA)+")")
+		"final/ ("+attempt.Exports(cfg.Model.LoRA, cfg.Ckpt.DType)+")")
 	return p, nil
 }
 

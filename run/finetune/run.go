@@ -283,7 +283,7 @@ func (s *tuning) giveWay(ctx context.Context, err error) error {
 }
 
 func (s *tuning) export(ctx context.Context) error {
-	return attempt.ExportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA)
+	return attempt.ExportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA, s.cfg.Ckpt.DType)
 }
 
 func (s *tuning) close() error {

@@ -59,16 +59,25 @@ func Open(path string) (*Model, error) {
 		return nil, unusable(path, "", err)
 	}
 	defer folder.Close()
-	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
-	if folder.Manifest != nil {
-		m.Steps = folder.Manifest.Step
-	}
-	m.texts = weights.Model{Config: folder.Config, EOS: folder.EOS, Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate, Generation: folder.Generation}
+	m := opened(path, folder)
 	m.DTypes = folder.DTypes()
 	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
 		return nil, unusable(path, path, err)
 	}
 	return m, m.readTexts(folder)
+}
+
+// opened is the model in a folder, but for its weights and what its texts mean.
+func opened(path string, folder *weights.Folder) *Model {
+	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
+	if folder.Manifest != nil {
+		m.Steps = folder.Manifest.Step
+	}
+	m.texts = weights.Model{
+		Config: folder.Config, EOS: folder.EOS, Generation: folder.Generation,
+		Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate,
+	}
+	return m
 }
 
 // unusable is a model folder, given by its name, that cannot be used.
@@ -198,24 +207,6 @@ func (m *Model) Stops() []int32 {
 		stops = append(stops, end)
 	}
 	return stops
-}
-
-// Export writes weights of this model's shape, an adapter merged into them, with its tokenizer and template, as a Hugging
-// Face folder.
-func (m *Model) Export(dir string, w engine.Weights) error {
-	return m.write(dir, local.Merge(w), int64(w.Version))
-}
-
-func (m *Model) write(dir string, w engine.Weights, step int64) error {
-	out := m.texts
-	out.Step = step
-	for _, t := range w.Tensors {
-		out.Tensors = append(out.Tensors, weights.Tensor(t))
-	}
-	if _, err := weights.WriteFolder(dir, out); err != nil {
-		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot write the model", Why: err.Error(), Fix: "make room or choose another folder; the same command resumes", Err: err}
-	}
-	return nil
 }
 
 // Engine sizes the engine for sequences of at most shape.MaxPositions tokens.

@@ -13,6 +13,9 @@ import (
 	"molt/chat"
 )
 
+// additionalTemplates holds the templates that have a name.
+const additionalTemplates = "additional_chat_templates"
+
 // maxTemplates bounds the named templates of a model.
 const maxTemplates = 16
 
@@ -33,7 +36,7 @@ func readTemplates(dir string, config []byte) ([]chat.Source, error) {
 			return nil, err
 		}
 	}
-	extra := filepath.Join(dir, "additional_chat_templates")
+	extra := filepath.Join(dir, additionalTemplates)
 	files, err := os.ReadDir(extra)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -20,6 +20,9 @@ type LoRAConfig struct {
 // loRA trains no adapter.
 func loRA() LoRAConfig { return LoRAConfig{Export: "merged"} }
 
+// ExportsAdapter reports whether the run leaves an adapter alone, which is written as it was trained.
+func (c LoRAConfig) ExportsAdapter() bool { return c.Export == "adapter" }
+
 // Unread refuses what has no effect or no meaning beside the optimizer o; section is "actor." or "model.".
 func (c LoRAConfig) Unread(section string, o OptimConfig, refuse func(setting, why, fix string)) {
 	usual := loRA()

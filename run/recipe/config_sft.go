@@ -54,6 +54,7 @@ type SFTCkptConfig struct {
 	SaveSteps int     `yaml:"save_steps" help:"resumable checkpoint every so many steps" unit:"steps" range:">=1"`
 	MaxNum    int     `yaml:"max_num" free:"yes" help:"keep at most so many checkpoints" range:">=1"`
 	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:"[0,1000000]"`
+	DType     string  `yaml:"dtype" free:"yes" help:"type of the weights in the model folders that the run leaves: f32 is what was trained, bf16 and f16 round it; checkpoints stay f32" enum:"f32,bf16,f16"`
 }
 
 // SFTLogConfig says where numbers go.
@@ -73,7 +74,7 @@ func SFTDefaults() SFTConfig {
 		Model:  SFTModelConfig{LoRA: loRA(), OptimConfig: optimizer(5e-6)},
 		Data:   SFTDataConfig{MaxLen: 2048, InputKey: "messages"},
 		Train:  SFTTrainConfig{BatchSize: 128, MaxEpochs: 2, MicroTokens: 8192, Seed: 42},
-		Ckpt:   SFTCkptConfig{SaveSteps: 100, MaxNum: 3},
+		Ckpt:   SFTCkptConfig{SaveSteps: 100, MaxNum: 3, DType: "f32"},
 		Logger: SFTLogConfig{TensorBoard: true, Every: 10},
 	}
 }

@@ -70,7 +70,7 @@ func (f *File) importTo(dir string, o Options) (Summary, error) {
 		return Summary{}, err
 	}
 	manifest, err := weights.WriteStream(dir, texts, weights.Stream{
-		Specs: specs, Tensors: s.tensors(specs, c, o.Progress), DType: o.DType, MaxShard: o.MaxShard,
+		Form: weights.Form{DType: o.DType, MaxShard: o.MaxShard}, Specs: specs, Tensors: s.tensors(specs, c, o.Progress),
 	})
 	if err != nil {
 		return Summary{}, err
