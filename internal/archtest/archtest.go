@@ -3,13 +3,8 @@ package archtest
 import (
 	_ "embed"
 	"fmt"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -98,71 +93,84 @@ func (p *Plan) check(names []string) error {
 	return nil
 }
 
-// Check compares every Go file below root with the plan and returns one sentence for each import that is not on it, and
-// for each room that has no line or no doc.go.
-func (p Plan) Check(root fs.FS) ([]string, error) {
+// Check returns one sentence for each import that is not on the plan, and for each room that has no line or no doc.go.
+func (p Plan) Check(files []File) []string {
 	var problems []string
 	documented := map[string]bool{}
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return skipFolder(name)
-		}
-		if path.Ext(name) != ".go" {
-			return nil
-		}
-		room := path.Dir(name)
-		documented[room] = documented[room] || path.Base(name) == "doc.go" || path.Base(name) == "main.go"
-		src, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		found, err := p.checkFile(name, room, src)
-		problems = append(problems, found...)
-		return err
-	})
+	for _, f := range files {
+		base := path.Base(f.Name)
+		documented[f.room()] = documented[f.room()] || base == "doc.go" || base == "main.go"
+		problems = append(problems, p.checkFile(f)...)
+	}
 	for room, ok := range documented {
 		if !ok {
 			problems = append(problems, fmt.Sprintf("room %s has no doc.go", room))
 		}
 	}
 	slices.Sort(problems)
-	return problems, err
+	return problems
 }
 
-// skipFolder leaves out what is not source of this module.
-func skipFolder(name string) error {
-	base := path.Base(name)
-	if name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "bin" || base == "scripts") {
-		return fs.SkipDir
-	}
-	return nil
-}
-
-func (p Plan) checkFile(name, room string, src []byte) ([]string, error) {
-	r, ok := p.rooms[room]
+func (p Plan) checkFile(f File) []string {
+	r, ok := p.rooms[f.room()]
 	if !ok {
-		return []string{fmt.Sprintf("%s: room %s has no line in internal/archtest/rooms.txt", name, room)}, nil
+		return []string{fmt.Sprintf("%s: room %s has no line in internal/archtest/rooms.txt", f.Name, f.room())}
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(name), src, parser.ImportsOnly)
-	if err != nil {
-		return nil, fmt.Errorf("archtest: %w", err)
-	}
-	test := strings.HasSuffix(name, "_test.go")
 	var problems []string
-	for _, spec := range file.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return nil, fmt.Errorf("archtest: %s: %w", name, err)
-		}
-		if r.allows(room, imported) || test && p.allowsTest(imported) {
+	for _, imported := range f.Imports {
+		if r.allows(f.room(), imported) || f.test() && p.allowsTest(imported) {
 			continue
 		}
-		problems = append(problems, fmt.Sprintf("%s: room %s may not import %s (internal/archtest/rooms.txt)", name, room, imported))
+		problems = append(problems, fmt.Sprintf("%s: room %s may not import %s (internal/archtest/rooms.txt)", f.Name, f.room(), imported))
 	}
-	return problems, nil
+	return problems
+}
+
+// Unused returns one sentence for each room without a file, and for each permission, other than std and pure, that nothing
+// needs: what a test imports counts only for the line `tests`.
+func (p Plan) Unused(files []File) []string {
+	imports := map[string][]string{} // of a room, without its tests
+	var tests []string
+	for _, f := range files {
+		if f.test() {
+			tests = append(tests, f.Imports...)
+			continue
+		}
+		imports[f.room()] = append(imports[f.room()], f.Imports...)
+	}
+	problems := p.tests.unused("tests", tests)
+	for room, r := range p.rooms {
+		if _, ok := imports[room]; !ok {
+			problems = append(problems, fmt.Sprintf("room %s has a line in internal/archtest/rooms.txt and no file", room))
+			continue
+		}
+		problems = append(problems, r.unused(room, imports[room])...)
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+func (r rule) unused(room string, imports []string) []string {
+	var problems []string
+	report := func(permission string, needed func(imported string) bool) {
+		if !slices.ContainsFunc(imports, needed) {
+			problems = append(problems, fmt.Sprintf("room %s may import %s and does not (internal/archtest/rooms.txt)", room, permission))
+		}
+	}
+	for _, ours := range r.rooms {
+		report(ours, func(imported string) bool { return imported == module+"/"+ours })
+	}
+	for _, name := range r.packages {
+		report(name, func(imported string) bool { return imported == name })
+	}
+	for _, tree := range r.trees {
+		report(tree+"/...", func(imported string) bool { return below(tree, imported) })
+	}
+	return problems
+}
+
+func below(tree, imported string) bool {
+	return imported == tree || strings.HasPrefix(imported, tree+"/")
 }
 
 func (p Plan) allowsTest(imported string) bool {
@@ -176,10 +184,8 @@ func (r rule) allows(room, imported string) bool {
 	if slices.Contains(r.packages, imported) {
 		return true
 	}
-	for _, tree := range r.trees {
-		if imported == tree || strings.HasPrefix(imported, tree+"/") {
-			return true
-		}
+	if slices.ContainsFunc(r.trees, func(tree string) bool { return below(tree, imported) }) {
+		return true
 	}
 	if isStd := !strings.Contains(strings.Split(imported, "/")[0], "."); isStd {
 		return r.std || r.pure && slices.Contains(pure, imported)

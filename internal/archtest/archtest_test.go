@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -13,11 +14,11 @@ func TestHouse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := plan.Check(os.DirFS("../.."))
+	files, err := Files(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range problems {
+	for _, p := range append(plan.Check(files), plan.Unused(files)...) {
 		t.Error(p)
 	}
 }
@@ -54,11 +55,11 @@ tests: std +example.com/rapid
 			if c.want == "" || !strings.Contains(c.want, "no line") {
 				tree[room+"/doc.go"] = doc
 			}
-			problems, err := plan.Check(tree)
+			files, err := Files(tree)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(problems, "\n"); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			if got := strings.Join(plan.Check(files), "\n"); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -70,9 +71,38 @@ func TestRoomWithoutDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := plan.Check(fstest.MapFS{"traj/traj.go": {Data: []byte("package traj")}})
-	if err != nil || len(problems) != 1 || problems[0] != "room traj has no doc.go" {
-		t.Errorf("got %q, %v", problems, err)
+	if got := plan.Check([]File{{Name: "traj/traj.go"}}); !slices.Equal(got, []string{"room traj has no doc.go"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestUnusedPermissions(t *testing.T) {
+	plan, err := parse(`
+traj:  pure
+algo:  pure traj encoding/json/v2
+run:   std traj algo +example.com/yaml/... +example.com/flock
+empty: std
+tests: std +example.com/rapid
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := plan.Unused([]File{
+		{"traj/traj.go", nil},
+		{"algo/a.go", []string{"molt/traj", "math"}},
+		{"run/a.go", []string{"molt/traj", "example.com/yaml/ast"}},
+		{"run/b.go", []string{"example.com/yamls"}},
+		{"run/a_test.go", []string{"molt/algo", "example.com/flock"}},
+	})
+	want := []string{
+		"room algo may import encoding/json/v2 and does not (internal/archtest/rooms.txt)",
+		"room empty has a line in internal/archtest/rooms.txt and no file",
+		"room run may import algo and does not (internal/archtest/rooms.txt)",
+		"room run may import example.com/flock and does not (internal/archtest/rooms.txt)",
+		"room tests may import example.com/rapid and does not (internal/archtest/rooms.txt)",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 
