@@ -219,13 +219,3 @@ func checkTable[T interface{ option() Option }](t *testing.T, rows []T) {
 	}
 	mustPanic(t, "unknown", func() { row(rows, "no such") })
 }
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"gpro", "grpo", 2}, {"ppo", "ppo", 0}} {
-		equal(t, c.a+" to "+c.b, distance(c.a, c.b), c.want)
-		equal(t, c.b+" to "+c.a, distance(c.b, c.a), c.want)
-	}
-}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"molt/internal/spell"
 )
 
 // find returns the row with this name or alias, or an error that lists the names, the most similar one first.
@@ -18,7 +20,7 @@ func find[T interface{ option() Option }](rows []T, name string) (T, error) {
 		}
 		names[i] = o.Name
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	slices.SortStableFunc(names, func(a, b string) int { return spell.Distance(name, a) - spell.Distance(name, b) })
 	var none T
 	return none, fmt.Errorf("no such name: %q; valid, nearest first: %s", name, strings.Join(names, ", "))
 }
@@ -30,25 +32,4 @@ func row[T interface{ option() Option }](rows []T, name string) T {
 		panic("algo: " + err.Error())
 	}
 	return r
-}
-
-// distance counts the letters to insert, delete or replace on the way from a to b (Levenshtein 1966).
-func distance(a, b string) int {
-	last := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		diagonal := last[0]
-		last[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = last[j+1]
-			last[j+1] = min(cost, last[j]+1, diagonal+1)
-		}
-	}
-	return last[len(b)]
 }

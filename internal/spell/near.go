@@ -7,13 +7,14 @@ func Nearest(name string, known []string) string {
 		if apart := len(name) - len(k); max(apart, -apart) >= distance {
 			continue
 		}
-		if d := editDistance(name, k); d < distance {
+		if d := Distance(name, k); d < distance {
 			best, distance = k, d
 		}
 	}
 	return best
 }
 
+// DidYouMean ends a sentence about a name that is not known: with a question, or with nothing where no known one is near.
 func DidYouMean(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return "; did you mean " + near + "?"
@@ -21,8 +22,9 @@ func DidYouMean(name string, known []string) string {
 	return ""
 }
 
-// editDistance is Levenshtein's, over bytes, with a swap of two neighbours counted once.
-func editDistance(a, b string) int {
+// Distance counts the bytes to insert, delete, replace or swap with a neighbour on the way from a to b (Levenshtein 1966,
+// Damerau 1964).
+func Distance(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	for j := range rows[1] {
 		rows[1][j] = j
