@@ -47,3 +47,13 @@ func TestCloneSharesNothing(t *testing.T) {
 		t.Errorf("%+v", empty)
 	}
 }
+
+func TestPrompt(t *testing.T) {
+	said := []chat.Message{{Role: chat.System, Content: "be brief"}, {Role: chat.User, Content: "one"}, {Role: chat.User, Content: "two"}, {Role: chat.Assistant, Content: "three"}}
+	if got := (Task{Messages: said}).Prompt(); got != "two" {
+		t.Errorf("got %q", got)
+	}
+	if got := (Task{Messages: said[:1]}).Prompt(); got != "" {
+		t.Errorf("got %q where the user says nothing", got)
+	}
+}

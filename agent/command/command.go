@@ -148,7 +148,7 @@ func (r *rollout) prepare(c agent.ChatContext) (err error) {
 		return err
 	}
 	r.values = placeholders(func(name string) string { return filepath.Join(r.folder, name) })
-	r.values["prompt"] = lastUser(c.Task.Messages)
+	r.values["prompt"] = c.Task.Prompt()
 	r.values["base_url"], r.values["session_url"] = c.Address.OpenAI(), c.Address.URL
 	r.values["api_key"], r.values["model"], r.values["session"] = c.Address.Key, c.Address.Model, c.Address.Session
 	r.values["max_length"] = fmt.Sprint(c.MaxLength)

@@ -102,15 +102,6 @@ func sortedKeys[K interface{ ~int | ~string }, V any](m map[K]V) []K {
 	return keys
 }
 
-func lastUser(messages []chat.Message) string {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == chat.User {
-			return messages[i].Content
-		}
-	}
-	return ""
-}
-
 func specs(tools []chat.ToolSpec) []chat.Value {
 	list := make([]chat.Value, len(tools))
 	for i, t := range tools {

@@ -44,7 +44,7 @@ func contextOf(c agent.ChatContext) map[string]any {
 		tools = append(tools, tool.Spec)
 	}
 	return map[string]any{
-		"messages": messages, "tools": tools, "prompt": lastUser(c.Task.Messages), "label": c.Task.Label, "images": []any{},
+		"messages": messages, "tools": tools, "prompt": c.Task.Prompt(), "label": c.Task.Label, "images": []any{},
 		"base_url": c.Address.OpenAI(), "session_url": c.Address.URL, "model_name": c.Address.Model, "api_key": c.Address.Key,
 		"session_id": c.Address.Session, "sampling_params": settings(c.Sampling), "max_length": c.MaxLength,
 	}
@@ -67,13 +67,4 @@ func wire(m *chat.Message) map[string]any {
 		w["tool_calls"] = calls
 	}
 	return w
-}
-
-func lastUser(messages []chat.Message) string {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == chat.User {
-			return messages[i].Content
-		}
-	}
-	return ""
 }
