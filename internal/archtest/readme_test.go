@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,25 +22,25 @@ func TestWhereThingsAre(t *testing.T) {
 		t.Fatalf("found %d rows; the pattern or the table is broken", len(rows))
 	}
 	for _, row := range rows {
-		path, name := row[1], row[2]
-		text := contents(t, filepath.Join("../..", path))
+		file, name := row[1], row[2]
+		text := contents(t, filepath.Join("../..", file))
 		defined := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t)` + regexp.QuoteMeta(name) + `\b`)
-		if !defined.MatchString(text) && !strings.Contains(path, "rooms.txt") {
-			t.Errorf("README: %s does not define %s", path, name)
+		if !defined.MatchString(text) && !strings.Contains(file, "rooms.txt") {
+			t.Errorf("README: %s does not define %s", file, name)
 		}
 	}
 }
 
 // contents is the text of a file, or of all Go files of a folder.
-func contents(t *testing.T, path string) string {
-	info, err := os.Stat(path)
+func contents(t *testing.T, name string) string {
+	info, err := os.Stat(name)
 	if err != nil {
 		t.Errorf("README: %v", err)
 		return ""
 	}
-	files := []string{path}
+	files := []string{name}
 	if info.IsDir() {
-		files, _ = filepath.Glob(filepath.Join(path, "*.go"))
+		files, _ = filepath.Glob(filepath.Join(name, "*.go"))
 	}
 	var all strings.Builder
 	for _, f := range files {
@@ -53,6 +54,33 @@ func contents(t *testing.T, path string) string {
 		all.Write(text)
 	}
 	return all.String()
+}
+
+// TestDocs: the page of every room has its five headings, and says to start reading where something is.
+func TestDocs(t *testing.T) {
+	files, err := Files(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := regexp.MustCompile(`[\w/]+\.(go|txt|py)\b`)
+	for _, f := range files {
+		if path.Base(f.Name) != "doc.go" {
+			continue
+		}
+		text := contents(t, filepath.Join("../..", f.Name))
+		for _, heading := range []string{"does", "takes", "gives", "must not know", "start reading"} {
+			if !regexp.MustCompile(`(?m)^//\W+` + heading + `\b`).MatchString(text) {
+				t.Errorf("%s has no line %q", f.Name, heading)
+			}
+		}
+		_, start, _ := strings.Cut(text, "start reading")
+		start, _, _ = strings.Cut(start, "\npackage")
+		for _, name := range page.FindAllString(start, -1) {
+			if _, err := os.Stat(filepath.Join("../..", f.room(), name)); err != nil {
+				t.Errorf("%s: start reading at %s: %v", f.Name, name, err)
+			}
+		}
+	}
 }
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
