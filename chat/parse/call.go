@@ -218,6 +218,20 @@ func (p *Parser) expect(t tags) (tag string, undecided bool) {
 	return tag, undecided
 }
 
+// want is expect where one of the tags must come. Without one, the state to go on with is otherwise.
+func (p *Parser) want(t tags, reason string) (tag string, instead state, ok bool) {
+	tag, undecided := p.expect(t)
+	switch {
+	case undecided:
+		return "", nil, false
+	case tag == "" && p.rest == "":
+		return "", p.unended(), false
+	case tag == "":
+		return "", lost(reason), false
+	}
+	return tag, nil, true
+}
+
 // after consumes whitespace and the tag behind it, or nothing. It belongs to no call.
 func (p *Parser) after(t tags) (tag string, undecided bool) {
 	text := strings.TrimLeft(p.rest, spaces)

@@ -15,6 +15,8 @@ var (
 	closingFence  = newTags("```")
 )
 
+const behindArguments = "text behind the arguments"
+
 func deepseek() *Family {
 	return &Family{
 		Name:   "deepseek",
@@ -98,26 +100,20 @@ func arguments(fence *tags) state {
 }
 
 func argumentsEnd(fence *tags) state {
-	want := func(p *Parser, t tags, then state) state {
-		tag, undecided := p.expect(t)
-		switch {
-		case undecided:
-			return nil
-		case tag == "" && p.rest == "":
-			return p.unended()
-		case tag == "":
-			return lost("text behind the arguments")
+	closing := func(p *Parser) state {
+		if _, instead, ok := p.want(p.family.closes, behindArguments); !ok {
+			return instead
 		}
-		return then
-	}
-	end := func(p *Parser) state {
 		p.finish()
 		return content
 	}
+	if fence == nil {
+		return closing
+	}
 	return func(p *Parser) state {
-		if fence == nil {
-			return want(p, p.family.closes, end)
+		if _, instead, ok := p.want(*fence, behindArguments); !ok {
+			return instead
 		}
-		return want(p, *fence, argumentsEnd(nil))
+		return closing
 	}
 }

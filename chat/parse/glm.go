@@ -47,14 +47,9 @@ func glmName(p *Parser) state {
 }
 
 func glmBody(p *Parser) state {
-	tag, undecided := p.expect(glmNext)
-	switch {
-	case undecided:
-		return nil
-	case tag == "" && p.rest == "":
-		return p.unended()
-	case tag == "":
-		return lost("text between arguments")
+	tag, instead, ok := p.want(glmNext, "text between arguments")
+	if !ok {
+		return instead
 	}
 	return glmTag(p, tag)
 }
@@ -78,14 +73,8 @@ func glmKey(p *Parser) state {
 }
 
 func glmSep(p *Parser) state {
-	tag, undecided := p.expect(glmValue)
-	switch {
-	case undecided:
-		return nil
-	case tag == "" && p.rest == "":
-		return p.unended()
-	case tag == "":
-		return lost("an argument without a value")
+	if _, instead, ok := p.want(glmValue, "an argument without a value"); !ok {
+		return instead
 	}
 	return glmArgument
 }

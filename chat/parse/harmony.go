@@ -128,7 +128,7 @@ func harmonyEnd(p *Parser) state {
 	case undecided:
 		return nil
 	case tag == "" && p.rest != "":
-		return lost("text behind the arguments")
+		return lost(behindArguments)
 	}
 	p.finish()
 	return content

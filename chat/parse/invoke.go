@@ -18,7 +18,7 @@ import (
 // invoke holds the tags of one dialect.
 type invoke struct {
 	open, end, parameter, parameterEnd string
-	next, first                        tags
+	next                               tags
 	sections                           []string // what announces calls
 }
 
@@ -36,14 +36,14 @@ func minimax() *Family { return invokes("minimax", "<", "</", "<minimax:tool_cal
 
 func invokes(name, open, end string, sections ...string) *Family {
 	d := invoke{open: open + `invoke name="`, end: end + "invoke>", parameter: open + `parameter name="`, parameterEnd: end + "parameter>", sections: sections}
-	d.next, d.first = newTags(d.parameter, d.end), newTags(d.open)
+	d.next = newTags(d.parameter, d.end)
 	f := &Family{
 		Name:   name,
 		Form:   sections[0] + d.open + `NAME">` + d.parameter + `KEY">VALUE` + d.parameterEnd + d.end,
 		think:  think,
 		opens:  newTags(append([]string{d.open}, sections...)...),
 		closes: newTags(d.end),
-		call:   d.start,
+		call:   section(newTags(d.open), d.name),
 	}
 	var ends []string
 	for _, s := range sections {
@@ -51,21 +51,6 @@ func invokes(name, open, end string, sections ...string) *Family {
 	}
 	f.drops = newTags(ends...)
 	return f
-}
-
-func (d invoke) start(p *Parser) state {
-	if string(p.call.raw) == d.open {
-		return d.name
-	}
-	tag, undecided := p.expect(d.first)
-	switch {
-	case undecided:
-		return nil
-	case tag == "":
-		p.fail("no call follows")
-		return content
-	}
-	return d.name
 }
 
 var quoteEnd, tagEnd = newTags(`"`, "\n"), newTags(">", "\n")
@@ -94,15 +79,11 @@ func (d invoke) nameEnd(p *Parser) state {
 }
 
 func (d invoke) body(p *Parser) state {
-	tag, undecided := p.expect(d.next)
-	switch {
-	case undecided:
-		return nil
-	case tag == "" && p.rest == "":
-		return p.unended()
-	case tag == "":
-		return lost("text between parameters")
-	case tag == d.end:
+	tag, instead, ok := p.want(d.next, "text between parameters")
+	if !ok {
+		return instead
+	}
+	if tag == d.end {
 		p.endMembers()
 		p.finish()
 		return content

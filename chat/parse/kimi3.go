@@ -47,14 +47,11 @@ func kimi3Call(p *Parser) state {
 }
 
 func kimi3Body(p *Parser) state {
-	tag, undecided := p.expect(kimi3Next)
+	tag, instead, ok := p.want(kimi3Next, "text between arguments")
+	if !ok {
+		return instead
+	}
 	switch {
-	case undecided:
-		return nil
-	case tag == "" && p.rest == "":
-		return p.unended()
-	case tag == "":
-		return lost("text between arguments")
 	case tag == "<|open|>argument ":
 		return kimi3Key
 	case tag == "<|open|>json ":

@@ -66,15 +66,11 @@ func functionName(p *Parser) state {
 }
 
 func functionBody(p *Parser) state {
-	tag, undecided := p.expect(parameterTag)
-	switch {
-	case undecided:
-		return nil
-	case tag == "" && p.rest == "":
-		return p.unended()
-	case tag == "":
-		return lost("text between parameters")
-	case tag == "</function>":
+	tag, instead, ok := p.want(parameterTag, "text between parameters")
+	if !ok {
+		return instead
+	}
+	if tag == "</function>" {
 		p.endMembers()
 		return functionEnd
 	}
@@ -111,14 +107,8 @@ func functionEnd(p *Parser) state {
 		p.finish()
 		return content
 	}
-	tag, undecided := p.expect(p.family.closes)
-	switch {
-	case undecided:
-		return nil
-	case tag == "" && p.rest == "":
-		return p.unended()
-	case tag == "":
-		return lost("text behind the function")
+	if _, instead, ok := p.want(p.family.closes, "text behind the function"); !ok {
+		return instead
 	}
 	p.finish()
 	return content
