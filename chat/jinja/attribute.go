@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// method is a built-in method: of r, the object, and the arguments.
+// method is a built-in method, of the object and its arguments, or a filter, of the piped value and its arguments.
 type method func(r *render, object any, a arguments) (any, error)
 
 func (r *render) attribute(v any, name string) (any, error) {

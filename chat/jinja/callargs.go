@@ -100,17 +100,8 @@ func (p *parser) test(input expression) (expression, error) {
 // operand is a primary with attributes, items and calls.
 func (p *parser) operand() (expression, error) {
 	e, err := p.primary()
-	for err == nil {
-		switch {
-		case p.accept("."):
-			e, err = p.attribute(e)
-		case p.accept("["):
-			e, err = p.subscript(e)
-		case p.accept("("):
-			e, err = p.call(e)
-		default:
-			return e, nil
-		}
+	if err != nil {
+		return nil, err
 	}
-	return e, err
+	return p.postfix(e)
 }

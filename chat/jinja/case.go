@@ -79,11 +79,5 @@ func isCase(s string, in func(rune) bool) bool {
 }
 
 func plainTest(f func(string) bool) method {
-	return func(r *render, v any, a arguments) (any, error) {
-		s, err := r.own(v)
-		if err == nil {
-			_, err = a.exactly(0)
-		}
-		return f(s), err
-	}
+	return textMethod(0, 0, func(_ *render, s string, _ []string) (any, error) { return f(s), nil })
 }

@@ -75,6 +75,10 @@ func (r *render) output(st outputStmt, s *scope) error {
 	if err != nil {
 		return err
 	}
+	return r.print(v)
+}
+
+func (r *render) print(v any) error {
 	text, err := r.str(v)
 	if err != nil {
 		return err

@@ -168,6 +168,18 @@ func (p *parser) unary(filters bool) (e expression, err error) {
 	} else {
 		e, err = p.primary()
 	}
+	if err == nil {
+		e, err = p.postfix(e)
+	}
+	if err == nil && filters {
+		e, err = p.filtered(e)
+	}
+	return e, err
+}
+
+// postfix reads attributes, items and calls.
+func (p *parser) postfix(e expression) (expression, error) {
+	var err error
 	for err == nil {
 		switch {
 		case p.accept("."):
@@ -177,9 +189,6 @@ func (p *parser) unary(filters bool) (e expression, err error) {
 		case p.accept("("):
 			e, err = p.call(e)
 		default:
-			if filters {
-				return p.filtered(e)
-			}
 			return e, nil
 		}
 	}

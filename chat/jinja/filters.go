@@ -11,21 +11,28 @@ import (
 	"unicode/utf8"
 )
 
-// filterFunc is a filter: of the piped value and its arguments.
-type filterFunc = method
-
-// filters is filled by init, because map applies filters by their names.
-var filters map[string]filterFunc
+// filters has them by name. It is filled by init, because map applies filters by their names.
+var filters map[string]method
 
 func init() {
-	filters = map[string]filterFunc{
-		"abs": absolute, "capitalize": textFilter(capitalized), "lower": textFilter(lower), "upper": textFilter(upper), "title": textFilter(titleFilter),
-		"trim": trim, "string": stringFilter, "safe": safe, "escape": escape, "e": escape, "forceescape": escape, "indent": indent, "replace": replace,
-		"wordcount": wordcount, "center": center, "format": formatFilter, "int": intFilter, "float": floatFilter, "round": round,
-		"default": defaultFilter, "d": defaultFilter, "tojson": tojson, "length": length, "count": length, "list": list, "join": join, "items": items,
-		"first": first, "last": last, "reverse": reverse, "sort": sort, "dictsort": dictsort, "unique": unique, "sum": sum,
+	filters = map[string]method{
+		"abs": alone(absolute), "capitalize": textFilter(capitalized), "lower": textFilter(lower), "upper": textFilter(upper), "title": textFilter(titleFilter),
+		"trim": trim, "string": alone(stringFilter), "safe": alone(safe), "escape": alone(escape), "e": alone(escape), "forceescape": alone(escape), "indent": indent, "replace": replace,
+		"wordcount": alone(wordcount), "center": center, "format": formatFilter, "int": intFilter, "float": floatFilter, "round": round,
+		"default": defaultFilter, "d": defaultFilter, "tojson": tojson, "length": alone(length), "count": alone(length), "list": alone(list), "join": join, "items": alone(items),
+		"first": alone(first), "last": alone(last), "reverse": alone(reverse), "sort": sort, "dictsort": dictsort, "unique": unique, "sum": sum,
 		"min": extremum(-1), "max": extremum(1), "map": mapFilter, "batch": batch,
 		"select": selecting(false, true), "reject": selecting(false, false), "selectattr": selecting(true, true), "rejectattr": selecting(true, false),
+	}
+}
+
+// alone is a filter that takes no arguments.
+func alone(f func(r *render, v any) (any, error)) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		if _, err := a.exactly(0); err != nil {
+			return nil, err
+		}
+		return f(r, v)
 	}
 }
 
@@ -50,10 +57,7 @@ func (r *render) apply(name string, v any, a arguments) (any, error) {
 	return out, nil
 }
 
-func absolute(_ *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func absolute(_ *render, v any) (any, error) {
 	if i, ok := integer(v); ok && i != math.MinInt64 {
 		return max(i, -i), nil
 	}
@@ -78,18 +82,15 @@ func (r *render) soft(v any) (string, error) {
 	return s, r.spendBytes(len(s))
 }
 
-func textFilter(f func(string) (string, error)) filterFunc {
-	return func(r *render, v any, a arguments) (any, error) {
-		if _, err := a.exactly(0); err != nil {
-			return nil, err
-		}
+func textFilter(f func(string) (string, error)) method {
+	return alone(func(r *render, v any) (any, error) {
 		s, err := r.soft(v)
 		if err != nil {
 			return nil, err
 		}
 		out, err := f(s)
 		return out, err
-	}
+	})
 }
 
 // titleFilter begins every word with a capital. A word begins behind whitespace, a hyphen or an opening bracket.
@@ -122,10 +123,7 @@ func trim(r *render, v any, a arguments) (any, error) {
 	return stringMethods["strip"](r, s, arguments{values: p})
 }
 
-func stringFilter(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func stringFilter(r *render, v any) (any, error) {
 	if _, ok := v.(markup); ok {
 		return v, nil
 	}
@@ -133,18 +131,12 @@ func stringFilter(r *render, v any, a arguments) (any, error) {
 	return s, err
 }
 
-func safe(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func safe(r *render, v any) (any, error) {
 	s, err := r.str(v)
 	return markup(s), err
 }
 
-func escape(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func escape(r *render, v any) (any, error) {
 	if _, ok := v.(markup); ok {
 		return v, nil
 	}
@@ -169,7 +161,7 @@ func indent(r *render, v any, a arguments) (any, error) {
 	} else if given(p[0]) {
 		return nil, errors.New("an indentation that is no text or number up to 64")
 	}
-	first, blank := given(p[1]) && truth(p[1]), given(p[2]) && truth(p[2])
+	first, blank := isTrue(p[1]), isTrue(p[2])
 	all := lines(s+"\n", false)
 	if err := r.spendBytes(len(s) + len(width)*len(all)); err != nil {
 		return nil, err
@@ -206,10 +198,7 @@ func replace(r *render, v any, a arguments) (any, error) {
 	return r.replaced(texts[0], texts[1], texts[2], limit)
 }
 
-func wordcount(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func wordcount(r *render, v any) (any, error) {
 	s, err := r.soft(v)
 	return int64(len(strings.FieldsFunc(s, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsNumber(c) }))), err
 }
@@ -245,7 +234,7 @@ func defaultFilter(_ *render, v any, a arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := v.(Undefined); ok || given(p[1]) && truth(p[1]) && !truth(v) {
+	if _, ok := v.(Undefined); ok || isTrue(p[1]) && !truth(v) {
 		if !given(p[0]) {
 			return "", nil
 		}
@@ -254,10 +243,7 @@ func defaultFilter(_ *render, v any, a arguments) (any, error) {
 	return v, nil
 }
 
-func length(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func length(r *render, v any) (any, error) {
 	n, ok := sizeOf(v)
 	if !ok {
 		return nil, fmt.Errorf("object of type %q has no len()", kind(v))

@@ -26,7 +26,7 @@ func tojson(r *render, v any, a arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &jsonWriter{r: r, ascii: given(p[0]) && truth(p[0]), sorted: given(p[3]) && truth(p[3]), item: ", ", key: ": "}
+	w := &jsonWriter{r: r, ascii: isTrue(p[0]), sorted: isTrue(p[3]), item: ", ", key: ": "}
 	if given(p[1]) && p[1] != nil {
 		if err := w.indentation(p[1]); err != nil {
 			return nil, err
@@ -52,6 +52,9 @@ func tojson(r *render, v any, a arguments) (any, error) {
 
 // given reports whether a parameter was given.
 func given(v any) bool { return v != absent{} }
+
+// isTrue reports whether a parameter was given and is true.
+func isTrue(v any) bool { return given(v) && truth(v) }
 
 func (w *jsonWriter) indentation(v any) error {
 	w.lines, w.item = true, ","

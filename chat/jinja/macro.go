@@ -68,9 +68,5 @@ func (r *render) callBlock(st *callStmt, s *scope) error {
 	if err != nil {
 		return err
 	}
-	text, err := r.str(v)
-	if err != nil {
-		return err
-	}
-	return r.write(text)
+	return r.print(v)
 }

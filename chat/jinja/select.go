@@ -53,7 +53,7 @@ func (r *render) mapping(a arguments) (func(any) (any, error), error) {
 }
 
 // selecting makes select, reject, selectattr and rejectattr.
-func selecting(byAttribute, keep bool) filterFunc {
+func selecting(byAttribute, keep bool) method {
 	return func(r *render, v any, a arguments) (any, error) {
 		if !truth(v) {
 			return &generator{}, nil

@@ -9,10 +9,7 @@ import (
 	"strings"
 )
 
-func list(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func list(r *render, v any) (any, error) {
 	items, err := r.iterate(v)
 	if err != nil {
 		return nil, err
@@ -85,10 +82,7 @@ func (r *render) path(v, attribute, otherwise any) (any, error) {
 	return v, r.spend(unitsPerItem)
 }
 
-func items(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func items(r *render, v any) (any, error) {
 	switch v := v.(type) {
 	case Undefined:
 		return &generator{}, nil
@@ -98,21 +92,18 @@ func items(r *render, v any, a arguments) (any, error) {
 	return nil, errors.New("can only get item pairs from a mapping")
 }
 
-func first(r *render, v any, a arguments) (any, error) {
-	return r.end(v, a, func(int) int { return 0 })
+func first(r *render, v any) (any, error) {
+	return r.end(v, func(int) int { return 0 })
 }
 
-func last(r *render, v any, a arguments) (any, error) {
+func last(r *render, v any) (any, error) {
 	if _, ok := v.(*generator); ok {
 		return nil, errors.New("'generator' object is not reversible")
 	}
-	return r.end(v, a, func(n int) int { return n - 1 })
+	return r.end(v, func(n int) int { return n - 1 })
 }
 
-func (r *render) end(v any, a arguments, at func(n int) int) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func (r *render) end(v any, at func(n int) int) (any, error) {
 	items, err := r.iterate(v)
 	if err != nil {
 		return nil, err
@@ -123,10 +114,7 @@ func (r *render) end(v any, a arguments, at func(n int) int) (any, error) {
 	return items[at(len(items))], nil
 }
 
-func reverse(r *render, v any, a arguments) (any, error) {
-	if _, err := a.exactly(0); err != nil {
-		return nil, err
-	}
+func reverse(r *render, v any) (any, error) {
 	if s, ok := v.(string); ok {
 		runes := []rune(s)
 		slices.Reverse(runes)

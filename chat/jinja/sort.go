@@ -65,8 +65,8 @@ func (r *render) paths(item, attribute any) (keys []any, err error) {
 	return keys, nil
 }
 
-// sorted sorts in place, stable in both directions.
-func (r *render) sorted(all []keyed, backwards bool) error {
+// sorted is the list of the items in the order of their keys, stable in both directions.
+func (r *render) sorted(all []keyed, backwards bool) (any, error) {
 	var failed error
 	slices.SortStableFunc(all, func(x, y keyed) int {
 		order := r.orderLists(x.keys, y.keys, &failed)
@@ -78,15 +78,11 @@ func (r *render) sorted(all []keyed, backwards bool) error {
 		}
 		return order
 	})
-	return failed
-}
-
-func itemsOf(all []keyed) []any {
-	out := make([]any, len(all))
+	items := make([]any, len(all))
 	for i := range all {
-		out[i] = all[i].item
+		items[i] = all[i].item
 	}
-	return out
+	return NewList(items), failed
 }
 
 func sort(r *render, v any, a arguments) (any, error) {
@@ -94,14 +90,11 @@ func sort(r *render, v any, a arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.keyedItems(v, p[2], given(p[1]) && truth(p[1]))
+	all, err := r.keyedItems(v, p[2], isTrue(p[1]))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.sorted(all, given(p[0]) && truth(p[0])); err != nil {
-		return nil, err
-	}
-	return NewList(itemsOf(all)), nil
+	return r.sorted(all, isTrue(p[0]))
 }
 
 func dictsort(r *render, v any, a arguments) (any, error) {
@@ -119,14 +112,11 @@ func dictsort(r *render, v any, a arguments) (any, error) {
 			return nil, errors.New("you can only sort by either \"key\" or \"value\"")
 		}
 	}
-	all, err := r.keyedItems(NewList(d.items()), by, given(p[0]) && truth(p[0]))
+	all, err := r.keyedItems(NewList(d.items()), by, isTrue(p[0]))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.sorted(all, given(p[2]) && truth(p[2])); err != nil {
-		return nil, err
-	}
-	return NewList(itemsOf(all)), nil
+	return r.sorted(all, isTrue(p[2]))
 }
 
 func unique(r *render, v any, a arguments) (any, error) {
@@ -134,7 +124,7 @@ func unique(r *render, v any, a arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.keyedItems(v, p[1], given(p[0]) && truth(p[0]))
+	all, err := r.keyedItems(v, p[1], isTrue(p[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -154,13 +144,13 @@ func unique(r *render, v any, a arguments) (any, error) {
 }
 
 // extremum is min (-1) and max (1): the first of those that are it.
-func extremum(direction int) filterFunc {
+func extremum(direction int) method {
 	return func(r *render, v any, a arguments) (any, error) {
 		p, err := a.bind("case_sensitive", "attribute")
 		if err != nil {
 			return nil, err
 		}
-		all, err := r.keyedItems(v, p[1], given(p[0]) && truth(p[0]))
+		all, err := r.keyedItems(v, p[1], isTrue(p[0]))
 		if err != nil {
 			return nil, err
 		}

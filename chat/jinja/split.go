@@ -95,7 +95,7 @@ func splitlines(r *render, v any, a arguments) (any, error) {
 		return nil, err
 	}
 	var items []any
-	for _, line := range lines(s, given(p[0]) && truth(p[0])) {
+	for _, line := range lines(s, isTrue(p[0])) {
 		items = append(items, line)
 	}
 	return NewList(items), r.spendItems(len(items))
@@ -126,14 +126,9 @@ func lines(s string, keep bool) []string {
 }
 
 func partitionMethod(index func(s, sep string) int) method {
-	return func(r *render, v any, a arguments) (any, error) {
-		s, err := r.own(v)
-		if err != nil {
-			return nil, err
-		}
-		sep, err := a.texts(1, 1)
-		if err != nil || sep[0] == "" {
-			return nil, errors.Join(err, errors.New("want a separator that is not empty"))
+	return textMethod(1, 1, func(_ *render, s string, sep []string) (any, error) {
+		if sep[0] == "" {
+			return nil, errors.New("want a separator that is not empty")
 		}
 		at := index(s, sep[0])
 		switch {
@@ -143,5 +138,5 @@ func partitionMethod(index func(s, sep string) int) method {
 			return tuple(s, "", ""), nil
 		}
 		return tuple("", "", s), nil
-	}
+	})
 }

@@ -5,6 +5,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,11 +41,11 @@ var stringMethods = map[string]method{
 	"rfind":        findMethod(strings.LastIndex, false),
 	"index":        findMethod(strings.Index, true),
 	"rindex":       findMethod(strings.LastIndex, true),
-	"count":        countMethod,
+	"count":        textMethod(1, 1, func(_ *render, s string, part []string) (any, error) { return int64(strings.Count(s, part[0])), nil }),
 	"replace":      replaceMethod,
 	"join":         joinMethod,
 	"format":       formatMethod,
-	"zfill":        fillMethod(func(s string, n int) string { return zfill(s, n) }),
+	"zfill":        fillMethod(zfill),
 	"center":       padMethod(func(pad, width int) int { return pad/2 + pad&width&1 }),
 	"ljust":        padMethod(func(int, int) int { return 0 }),
 	"rjust":        padMethod(func(pad, _ int) int { return pad }),
@@ -74,6 +75,21 @@ func (a arguments) texts(least, most int) ([]string, error) {
 	return out, nil
 }
 
+// textMethod is a method that takes between least and most strings.
+func textMethod(least, most int, f func(r *render, s string, args []string) (any, error)) method {
+	return func(r *render, v any, a arguments) (any, error) {
+		s, err := r.own(v)
+		if err != nil {
+			return nil, err
+		}
+		args, err := a.texts(least, most)
+		if err != nil {
+			return nil, err
+		}
+		return f(r, s, args)
+	}
+}
+
 func trimMethod(trim func(string, func(rune) bool) string) method {
 	return func(r *render, v any, a arguments) (any, error) {
 		s, err := r.own(v)
@@ -98,87 +114,43 @@ func trimMethod(trim func(string, func(rune) bool) string) method {
 }
 
 func plainMethod(f func(string) (string, error)) method {
-	return func(r *render, v any, a arguments) (any, error) {
-		s, err := r.own(v)
-		if err == nil {
-			_, err = a.exactly(0)
-		}
-		if err != nil {
-			return nil, err
-		}
+	return textMethod(0, 0, func(_ *render, s string, _ []string) (any, error) {
 		out, err := f(s)
 		return out, err
-	}
+	})
 }
 
 func affixMethod(has func(s, affix string) bool) method {
+	one := textMethod(1, 1, func(_ *render, s string, affix []string) (any, error) { return has(s, affix[0]), nil })
 	return func(r *render, v any, a arguments) (any, error) {
+		if len(a.values) != 1 || len(a.named) > 0 {
+			return one(r, v, a)
+		}
+		l, ok := a.values[0].(*List)
+		if !ok || l.form != isTuple {
+			return one(r, v, a)
+		}
 		s, err := r.own(v)
 		if err != nil {
 			return nil, err
 		}
-		if len(a.values) == 1 {
-			if l, ok := a.values[0].(*List); ok && l.form == isTuple {
-				a.values = l.items
-				affixes, err := a.texts(0, len(l.items))
-				for _, affix := range affixes {
-					if has(s, affix) {
-						return true, nil
-					}
-				}
-				return false, err
-			}
-		}
-		affix, err := a.texts(1, 1)
-		if err != nil {
-			return nil, err
-		}
-		return has(s, affix[0]), nil
+		affixes, err := arguments{values: l.items}.texts(0, len(l.items))
+		return slices.ContainsFunc(affixes, func(affix string) bool { return has(s, affix) }), err
 	}
 }
 
 func cutMethod(cut func(s, affix string) string) method {
-	return func(r *render, v any, a arguments) (any, error) {
-		s, err := r.own(v)
-		if err != nil {
-			return nil, err
-		}
-		affix, err := a.texts(1, 1)
-		if err != nil {
-			return nil, err
-		}
-		return cut(s, affix[0]), nil
-	}
+	return textMethod(1, 1, func(_ *render, s string, affix []string) (any, error) { return cut(s, affix[0]), nil })
 }
 
 func findMethod(index func(s, part string) int, must bool) method {
-	return func(r *render, v any, a arguments) (any, error) {
-		s, err := r.own(v)
-		if err != nil {
-			return nil, err
-		}
-		part, err := a.texts(1, 1)
-		if err != nil {
-			return nil, err
-		}
+	return textMethod(1, 1, func(_ *render, s string, part []string) (any, error) {
 		at := index(s, part[0])
 		if at < 0 && must {
 			return nil, errors.New("substring not found")
 		}
 		return int64(min(at, 0)) + int64(utf8.RuneCountInString(s[:max(0, at)])), nil
-	}
-}
-
-func countMethod(r *render, v any, a arguments) (any, error) {
-	s, err := r.own(v)
-	if err != nil {
-		return nil, err
-	}
-	part, err := a.texts(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	return int64(strings.Count(s, part[0])), nil
+	})
 }
 
 func replaceMethod(r *render, v any, a arguments) (any, error) {
