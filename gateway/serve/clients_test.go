@@ -60,6 +60,13 @@ func TestPythonLibraries(t *testing.T) {
 	output(t, ".", nil, "", python, "testdata/clients/sdks.py", l.url)
 }
 
+// The official Go libraries are a module of their own, beside the others.
+func TestGoLibraries(t *testing.T) {
+	folder(t)
+	l := newLab(t, greeting, nil)
+	output(t, "testdata/clients/gosdk", nil, "", "go", "run", ".", l.url)
+}
+
 func output(t *testing.T, dir string, env []string, input string, name string, arguments ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
