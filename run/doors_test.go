@@ -114,7 +114,9 @@ func complete(ctx context.Context, at agent.Address, messages []any) (json.RawMe
 		return nil, "", err
 	}
 	defer answer.Body.Close()
-	var reply struct{ Choices []struct{ Message json.RawMessage } }
+	var reply struct {
+		Choices []struct{ Message json.RawMessage }
+	}
 	var message struct{ Content string }
 	if err := json.NewDecoder(answer.Body).Decode(&reply); err != nil || len(reply.Choices) == 0 {
 		return nil, "", fmt.Errorf("%s: no choice: %v", answer.Status, err)

@@ -6,7 +6,7 @@
 #
 #	scripts/results/doors.sh inside|http|programs QUICKSTART_FOLDER OUTPUT_FOLDER
 #
-# A program is a process of its own for every rollout, so `programs` plays smaller batches, and an agent in Go with them to
+# A program is a process of its own for every rollout, so `programs` plays smaller batches, and an agent in Python with them to
 # compare with.
 set -eu
 what=$1 quick=$(cd "$2" && pwd) out=$3
@@ -45,7 +45,7 @@ for seed in $seeds; do
 		rl chat-python "$seed" 32 --agent.path "$examples/chat_agent.py"
 		;;
 	programs)
-		rl chat-go "$seed" 8 --agent.name shop_chat
+		rl chat-python "$seed" 8 --agent.path "$examples/chat_agent.py"
 		rl program-openai "$seed" 8 --agent.command "$(program openai)"
 		rl program-anthropic "$seed" 8 --agent.command "$(program anthropic)"
 		;;
