@@ -66,7 +66,8 @@ type Job struct {
 	Sample  int
 	Attempt int
 	Task    Task
-	Eval    bool // for evaluation: nothing trains on it
+	Eval    bool  // for evaluation: nothing trains on it
+	Enter   Enter // asked before each stage but the first; nil lets the rollout go on
 }
 
 // Runner runs rollouts, many at once. It returns soon after ctx ends.

@@ -25,6 +25,7 @@ type ChatContext struct {
 	Address   Address
 	Sampling  Sampling // how the run samples; a request that asks for something else is honoured and recorded, or refused
 	MaxLength int      // tokens that a rollout may have
+	Enter     Enter    // for Staged agents; nil lets them go on
 }
 
 // Address is where one rollout reaches the policy. Whoever knows the key may use it, until the session is closed.

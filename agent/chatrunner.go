@@ -76,11 +76,17 @@ func (e *episode) work(ctx context.Context, r *ChatRunner, job Job, endpoint End
 		err    error
 	}
 	done := make(chan answer, 1) // capacity 1: nobody waits any more for an agent that missed its deadline
-	c := ChatContext{job.Task, endpoint.Address(), r.Config.Sampling, r.Config.MaxLength}
+	c := ChatContext{job.Task, endpoint.Address(), r.Config.Sampling, r.Config.MaxLength, job.Enter}
 	go func() {
 		var a answer
 		a.err = protect(func() (err error) {
-			a.result, err = r.New().Run(limited, c)
+			worker := r.New()
+			if _, own := worker.(Staged); !own {
+				if err := c.Enter.enter(limited, Play); err != nil {
+					return err
+				}
+			}
+			a.result, err = worker.Run(limited, c)
 			return err
 		})
 		done <- a

@@ -89,6 +89,9 @@ func (e *episode) run(ctx context.Context, r *EnvRunner, job Job) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := job.Enter.enter(ctx, Play); err != nil {
+		return ended(ctx)
+	}
 	if err := e.policy.Begin(start.Messages, start.Tools); err != nil {
 		return e.ofPolicy(ctx, "showing the policy what Reset returned", err)
 	}

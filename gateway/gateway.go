@@ -59,6 +59,8 @@ type Options struct {
 	Sample   int
 	Attempt  int             // names the session; a retry draws the same random numbers
 	Sampling engine.Sampling // MaxTokens bounds one turn; the end of a turn is always among the stops
+	// MaxTokens is the most tokens of this rollout; 0 means the gateway's.
+	MaxTokens int
 }
 
 // Open starts the session of one rollout.

@@ -4,6 +4,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,6 +125,9 @@ func (s *Session) sample(ctx context.Context, o chat.Observation, reason chat.Re
 	return reply, nil
 }
 
+// maxTokens bounds the rollout.
+func (s *Session) maxTokens() int { return cmp.Or(s.options.MaxTokens, s.gateway.config.MaxTokens) }
+
 // room is the sampling of a turn, cut to what the rollout has left.
 func (s *Session) room(o chat.Observation, prompt []int32) (engine.Sampling, error) {
 	sampling := s.options.Sampling
@@ -131,11 +135,11 @@ func (s *Session) room(o chat.Observation, prompt []int32) (engine.Sampling, err
 	for i := range s.nodes {
 		used += len(s.nodes[i].Observation) + len(s.nodes[i].Sampled)
 	}
-	left := min(s.gateway.config.MaxTokens-used, s.gateway.config.Generator.Capabilities().MaxTokens-len(prompt))
+	left := min(s.maxTokens()-used, s.gateway.config.Generator.Capabilities().MaxTokens-len(prompt))
 	if left < 1 {
 		if len(s.nodes) == 0 {
 			return sampling, fmt.Errorf("the first prompt of %d tokens leaves no room; the rollout may have %d and the engine takes %d",
-				used, s.gateway.config.MaxTokens, s.gateway.config.Generator.Capabilities().MaxTokens)
+				used, s.maxTokens(), s.gateway.config.Generator.Capabilities().MaxTokens)
 		}
 		return sampling, fmt.Errorf("%d tokens are used: %w", used, chat.ErrBudget)
 	}

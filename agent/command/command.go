@@ -126,6 +126,9 @@ func (r *rollout) Run(ctx context.Context, c agent.ChatContext) (result agent.Re
 			err = errors.Join(err, os.RemoveAll(r.folder))
 		}
 	}()
+	if err := enter(ctx, c, agent.Play); err != nil {
+		return result, err
+	}
 	r.output.Keep, r.complaints.Keep = r.config.Output, 4<<10
 	if r.code, err = r.execute(ctx, r.words, r.environ(c), &r.output); err != nil {
 		return result, err
@@ -137,9 +140,24 @@ func (r *rollout) Run(ctx context.Context, c agent.ChatContext) (result agent.Re
 	case !outcome.Graded():
 		return result, agent.Failed(outcome, fmt.Errorf("exit code %d%s", r.code, r.said()))
 	}
+	if r.config.Reward.From != FromOutput && r.config.Reward.From != FromFile {
+		if err := enter(ctx, c, agent.Grade); err != nil {
+			return result, err
+		}
+	}
 	result, err = r.reward(ctx, c)
 	result.Truncated = result.Truncated || outcome == traj.Truncated
 	return result, err
+}
+
+// Staged implements agent.Staged.
+func (r *rollout) Staged() {}
+
+func enter(ctx context.Context, c agent.ChatContext, s agent.Stage) error {
+	if c.Enter == nil {
+		return nil
+	}
+	return c.Enter(ctx, s)
 }
 
 // prepare makes the folders: home, work (a copy of the workspace), and task with what the program may read.

@@ -82,13 +82,13 @@ func (s *server) close() error {
 }
 
 // connect opens the session of a rollout.
-func (s *server) connect(job agent.Job) (agent.Endpoint, error) {
+func (s *server) connect(job agent.Job, l Limits) (agent.Endpoint, error) {
 	which := 0
 	if job.Eval {
 		which = 1
 	}
 	c := s.agent.config
-	session, err := s.gateways[which].Open(capture.Options{Seed: c.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt})
+	session, err := s.gateways[which].Open(capture.Options{Seed: c.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, MaxTokens: tighter(c.MaxLen, l.Tokens)})
 	if err != nil {
 		return nil, err
 	}

@@ -194,47 +194,71 @@ func (a *Agent) overHTTP() bool {
 	return a.command != nil || a.kind == python.KindChat || a.config.Chat != nil
 }
 
-// Runner runs rollouts of the agent, which must have been started.
-func (a *Agent) Runner() agent.Runner {
-	switch {
-	case a.command != nil:
-		return a.chatRunner(command.New(*a.command))
-	case a.kind == python.KindChat:
-		return a.chatRunner(a.pool.ChatAgent)
-	case a.config.Chat != nil:
-		return a.chatRunner(a.config.Chat)
-	case a.kind == python.KindEnv:
-		return a.envRunner(a.pool.Env, a.openText)
-	}
-	return a.envRunner(a.config.Env, a.openInside)
+// Limits bound one rollout more tightly than the settings do. A zero leaves a bound as it is.
+type Limits struct {
+	Turns  int // replies of the policy; not for agents that own their loop
+	Tokens int // shown and sampled
 }
 
-func (a *Agent) envRunner(create func() agent.Env, open agent.Opener) agent.Runner {
+// OwnsLoop reports whether the agent asks the policy as often as it likes.
+func (a *Agent) OwnsLoop() bool { return a.overHTTP() }
+
+// Runner runs rollouts of the agent, which must have been started.
+func (a *Agent) Runner() agent.Runner { return a.Limited(Limits{}) }
+
+// Limited is Runner with tighter limits.
+func (a *Agent) Limited(l Limits) agent.Runner {
+	switch {
+	case a.command != nil:
+		return a.chatRunner(command.New(*a.command), l)
+	case a.kind == python.KindChat:
+		return a.chatRunner(a.pool.ChatAgent, l)
+	case a.config.Chat != nil:
+		return a.chatRunner(a.config.Chat, l)
+	case a.kind == python.KindEnv:
+		return a.envRunner(a.pool.Env, a.openText, l)
+	}
+	return a.envRunner(a.config.Env, a.openInside, l)
+}
+
+func (a *Agent) envRunner(create func() agent.Env, openSession func(agent.Job, Limits) (agent.Policy, error), l Limits) agent.Runner {
+	var open agent.Opener = func(job agent.Job) (agent.Policy, error) { return openSession(job, l) }
 	if a.wrap != nil {
 		open = a.wrap(open)
 	}
 	c, limits := a.config.Agent, agent.Defaults()
 	step := seconds(c.StepTimeout)
-	limits.Turns, limits.Reset, limits.Step, limits.Close = c.MaxTurns, step, step, min(limits.Close, step)
+	limits.Turns, limits.Reset, limits.Step, limits.Close = tighter(c.MaxTurns, l.Turns), step, step, min(limits.Close, step)
 	return &agent.EnvRunner{Config: limits, New: create, Open: open}
 }
 
-func (a *Agent) chatRunner(create func() agent.ChatAgent) agent.Runner {
+// tighter is a bound and perhaps another; 0 is none.
+func tighter(bound, other int) int {
+	if other > 0 {
+		return min(bound, other)
+	}
+	return bound
+}
+
+func (a *Agent) chatRunner(create func() agent.ChatAgent, l Limits) agent.Runner {
 	limits := agent.ChatDefaults()
-	limits.Run, limits.MaxLength, limits.Sampling = seconds(a.config.Agent.Timeout), a.config.MaxLen, a.sampling()
-	return &agent.ChatRunner{Config: limits, New: create, Connect: a.server.connect}
+	limits.Run, limits.MaxLength, limits.Sampling = seconds(a.config.Agent.Timeout), tighter(a.config.MaxLen, l.Tokens), a.sampling()
+	return &agent.ChatRunner{Config: limits, New: create, Connect: func(job agent.Job) (agent.Endpoint, error) { return a.server.connect(job, l) }}
 }
 
-func (a *Agent) options(job agent.Job) gateway.Options {
-	return gateway.Options{Seed: a.config.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: a.config.Sampling(job.Eval)}
+func (a *Agent) options(job agent.Job, l Limits) gateway.Options {
+	return gateway.Options{
+		Seed: a.config.Seed, Group: job.Group, Sample: job.Sample, Attempt: job.Attempt, Sampling: a.config.Sampling(job.Eval),
+		MaxTokens: tighter(a.config.MaxLen, l.Tokens),
+	}
 }
 
-func (a *Agent) openInside(job agent.Job) (agent.Policy, error) {
-	return a.inside.Open(a.options(job))
+func (a *Agent) openInside(job agent.Job, l Limits) (agent.Policy, error) {
+	return a.inside.Open(a.options(job, l))
 }
 
-func (a *Agent) openText(job agent.Job) (agent.Policy, error) {
-	s, err := a.inside.OpenText(a.options(job))
+func (a *Agent) openText(job agent.Job, l Limits) (agent.Policy, error) {
+	s, err := a.inside.OpenText(a.options(job, l))
 	if err != nil {
 		return nil, err
 	}
