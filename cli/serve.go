@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"molt/internal/spell"
 	"molt/run/problem"
+	"molt/run/recipe"
 	"molt/run/service"
 )
 
@@ -42,7 +44,34 @@ type serveCmd struct {
 	TLSKey    string `name:"tls-key" placeholder:"FILE" help:"Its key (PEM)."`
 	Folder    string `placeholder:"DIR" help:"Keep a journal of every session here, and restore them at start."`
 	Budget    int    `default:"0" placeholder:"N" help:"Most tokens of a session, shown and sampled; 0 sets no bound."`
-	JSON      bool   `name:"json" help:"Say where it listens as one JSON object."`
+	rolloutFlags
+	JSON bool `name:"json" help:"Say where it listens as one JSON object."`
+}
+
+// rolloutFlags say how submitted rollouts are played.
+type rolloutFlags struct {
+	AllowCommands bool          `help:"Let clients of /rollouts name programs, which run as you. Without it they choose among the agents of this program and the one of --agent.* settings."`
+	SetUpPlaces   int           `default:"8" placeholder:"N" help:"Rollouts that are set up at once (default ${default})."`
+	RunPlaces     int           `default:"64" placeholder:"N" help:"Rollouts that are played at once (default ${default})."`
+	GradePlaces   int           `default:"16" placeholder:"N" help:"Rollouts that are graded at once (default ${default})."`
+	Waiting       int           `default:"4096" placeholder:"N" help:"Rollouts that may wait (default ${default})."`
+	ResultMiB     int           `name:"result-mib" default:"1024" placeholder:"N" help:"Memory for results, in MiB (default ${default})."`
+	ResultLife    time.Duration `default:"1h" placeholder:"TIME" help:"How long results are kept (default ${default})."`
+}
+
+// rollouts completes the configuration, with the agent of the dotted settings.
+func (f *rolloutFlags) rollouts(a *app, c *service.Rollouts) error {
+	cfg := recipe.Defaults()
+	settings := recipe.Settings(&cfg)
+	if err := a.resolve(settings, nil); err != nil {
+		return err
+	}
+	if err := recipe.CheckAgent(&cfg, settings); err != nil {
+		return err
+	}
+	c.Agent, c.Trusting, c.Places = cfg.Agent, f.AllowCommands, [3]int{f.SetUpPlaces, f.RunPlaces, f.GradePlaces}
+	c.Waiting, c.MiB, c.Life, c.Log = f.Waiting, f.ResultMiB, f.ResultLife, a.stderr
+	return nil
 }
 
 // Help shows a session.
@@ -50,10 +79,14 @@ func (*serveCmd) Help() string {
 	return `Serves the OpenAI (Chat Completions, Responses) and Anthropic (Messages) wires, and captures every token. A session is opened with
 POST /sessions and is reached by its address or its key; GET /sessions/ID/export returns its segments and its tree.
 
+POST /rollouts lets an agent play a prompt, and returns tokens, log-probs and rewards: docs/service.md. Which agent, say settings
+like those of molt rl.
+
 Examples:
 
   molt serve MODEL
   molt serve --script replies.jsonl               canned replies, to debug a harness: {"text": "Hello"} on each line
+  molt serve MODEL --agent.command 'node agent.mjs {prompt_file}'
   curl -sX POST http://127.0.0.1:8377/sessions    {"id": …, "api_key": …, "base_url": …, "openai_base_url": …}`
 }
 
@@ -61,6 +94,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	config := c.config(c.Model)
 	config.Adapter, config.Listen, config.Cert, config.Key, config.Folder, config.Budget = c.Adapter, c.Listen, c.TLSCert, c.TLSKey, c.Folder, c.Budget
 	config.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
+	if err := c.rollouts(a, &config.Rollouts); err != nil {
+		return err
+	}
 	if c.TokenFile != "" {
 		data, err := os.ReadFile(c.TokenFile)
 		if config.Token = strings.TrimSpace(string(data)); err != nil || len(config.Token) < 16 {

@@ -95,6 +95,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.sessions(w, r, strings.TrimSuffix(name, "/"))
 		return
 	}
+	if (path == "rollouts" || strings.HasPrefix(path, "rollouts/")) && key == "" && s.config.Rollouts != nil {
+		if p := s.unauthorized(r); p != nil {
+			s.fail(w, r, chatWire, p)
+			return
+		}
+		s.config.Rollouts.ServeHTTP(w, r)
+		return
+	}
 	d, known := posts[path]
 	if !known {
 		d = ofHeaders(r)

@@ -31,6 +31,8 @@ type Config struct {
 	Alive time.Duration
 	// Incomplete reports a reply of the Responses wire that was cut by its length as incomplete. Some clients end their run on that.
 	Incomplete bool
+	// Rollouts answers paths below /rollouts, to those who may open sessions; nil answers none.
+	Rollouts http.Handler
 	// Log takes one line for each request that failed; nil logs nothing.
 	Log *slog.Logger
 }

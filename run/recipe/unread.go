@@ -72,6 +72,22 @@ func (c *Config) Unread(refuse func(setting, why, fix string)) {
 	}
 }
 
+// CheckAgent refuses flags that say nothing about the agent, and those of agents that were not chosen.
+func CheckAgent(c *Config, settings []*Setting) error {
+	var problems []error
+	for _, s := range settings {
+		if s.Source == "flag" && !strings.HasPrefix(s.Name, "agent.") {
+			problems = append(problems, &problem.Problem{Code: problem.Combined, Where: s.Name, What: "it has no effect: only settings of the agent are read here", Fix: "leave it out"})
+		}
+	}
+	c.Unread(func(setting, why, fix string) {
+		if strings.HasPrefix(setting, "agent.") {
+			problems = append(problems, &problem.Problem{Code: problem.Combined, Where: setting, What: why, Fix: fix})
+		}
+	})
+	return errors.Join(problems...)
+}
+
 // readByEval are the settings that an evaluation reads; a name that ends with a dot is a section.
 var readByEval = []string{
 	"model.", "data.input_key", "data.label_key", "data.tools_key", "data.id_key", "agent.", "rollout.max_new_tokens", "rollout.max_len",

@@ -5,10 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"molt/agent"
 	"molt/chat"
@@ -19,9 +22,12 @@ import (
 	"molt/gateway/script"
 	"molt/gateway/serve"
 	"molt/numeric/model"
+	"molt/run/doors"
 	"molt/run/machine"
 	"molt/run/models"
 	"molt/run/problem"
+	"molt/run/recipe"
+	"molt/run/service/queue"
 )
 
 // Config says what answers, and to whom. The names of the flags are those of molt serve.
@@ -45,11 +51,29 @@ type Config struct {
 	Budget      int // tokens of one session; 0 sets no bound
 	Threads     int
 	Log         *slog.Logger // failed requests; nil drops them
+
+	Rollouts Rollouts
+}
+
+// Rollouts says how the rollouts are played that clients submit.
+type Rollouts struct {
+	Agent    recipe.AgentConfig // plays orders that name no other
+	Trusting bool               // clients may name programs, which run as the user of this server
+	Places   [3]int             // rollouts that are set up, played and graded at once
+	Waiting  int                // rollouts that may wait
+	MiB      int                // of results, finished and to come
+	Life     time.Duration      // of a task after its end
+	Most     int                // rollouts of one order
+	Seconds  float64            // that one rollout may take
+	Log      io.Writer          // what agents print; nil drops it
 }
 
 // Defaults serve people on this machine.
 func Defaults() Config {
-	return Config{Listen: "127.0.0.1:8377", Mode: string(capture.Append), Sampling: string(capture.Honour), Temperature: 1, MaxTokens: 4096}
+	return Config{
+		Listen: "127.0.0.1:8377", Mode: string(capture.Append), Sampling: string(capture.Honour), Temperature: 1, MaxTokens: 4096,
+		Rollouts: Rollouts{Agent: recipe.Defaults().Agent, Places: [3]int{8, 64, 16}, Waiting: 4096, MiB: 1024, Life: time.Hour, Most: 1024, Seconds: 3600},
+	}
 }
 
 // Service is an open server that does not answer yet: Run does.
@@ -58,6 +82,8 @@ type Service struct {
 	listener net.Listener
 	gateway  *capture.Gateway
 	server   *serve.Server
+	rollouts *rollouts
+	model    *models.Model // of rollouts; with a script only its texts
 	secure   bool
 	closers  []func() error
 }
@@ -80,10 +106,39 @@ func Open(c Config) (_ *Service, err error) {
 		return nil, &problem.Problem{Code: problem.Setting, What: err.Error(), Fix: "mend the settings", Err: err}
 	}
 	s.closers = append(s.closers, s.gateway.Close)
-	if s.server, err = serve.New(serve.Config{Gateway: s.gateway, Token: c.Token, Log: c.Log}); err != nil {
+	desk, err := s.desk(&c, &g)
+	if err != nil {
+		return nil, err
+	}
+	if s.server, err = serve.New(serve.Config{Gateway: s.gateway, Token: c.Token, Log: c.Log, Rollouts: desk}); err != nil {
 		return nil, err
 	}
 	return s, s.listen(&c)
+}
+
+// desk opens what plays rollouts. The agent of the settings is opened at once, so that what is wrong with it is said now.
+func (s *Service) desk(c *Config, g *capture.Config) (*desk, error) {
+	a := &agents{
+		settings: c.Rollouts.Agent, trusting: c.Rollouts.Trusting, model: s.model, sampling: g.Sampling, generator: g.Generator,
+		maxLen: s.gateway.Context(), log: c.Rollouts.Log, open: map[agentChoice]*doors.Agent{},
+	}
+	if c.Budget > 0 {
+		a.maxLen = min(a.maxLen, c.Budget)
+	}
+	bounds := queue.Config{Places: c.Rollouts.Places, Waiting: c.Rollouts.Waiting, Bytes: int64(c.Rollouts.MiB) << 20, Life: int64(c.Rollouts.Life.Seconds())}
+	if err := bounds.Validate(); err != nil {
+		return nil, &problem.Problem{Code: problem.Setting, Where: "--places", What: err.Error(), Fix: "raise them", Err: err}
+	}
+	s.rollouts = newRollouts(bounds, a)
+	s.closers = append(s.closers, s.rollouts.close)
+	d := &desk{s.rollouts, most{c.Rollouts.Most, a.maxLen, c.Rollouts.Seconds}}
+	if _, err := a.get(context.Background(), &order{}); err != nil {
+		if p, ok := errors.AsType[*problem.Problem](err); ok {
+			return nil, p
+		}
+		return nil, err
+	}
+	return d, nil
 }
 
 func modelName(c *Config) string {
@@ -110,6 +165,7 @@ func (s *Service) answers(c *Config, g *capture.Config) (err error) {
 		g.Renderer, g.Family, g.Sampling.StopTokens = m.Renderer, m.Family, m.Stops()
 	} else if g.Renderer, err = script.Model(); err == nil {
 		g.Family, err = parse.Named("hermes")
+		m = &models.Model{Path: c.Script, Renderer: g.Renderer, Tok: g.Renderer.Tokenizer()}
 	}
 	if err == nil && c.Parser != "" {
 		g.Family, err = parse.Named(c.Parser)
@@ -117,6 +173,7 @@ func (s *Service) answers(c *Config, g *capture.Config) (err error) {
 	if err != nil {
 		return &problem.Problem{Code: problem.Setting, Where: "--parser", What: err.Error(), Fix: "choose one of them", Err: err}
 	}
+	m.Family, s.model = g.Family, m
 	if g.Family.Form == "" {
 		s.Notes = append(s.Notes, "no syntax of tool calls is known for this model: its replies are plain text")
 	}
@@ -211,7 +268,14 @@ func (s *Service) Context() int { return s.gateway.Context() }
 func (s *Service) Counts() capture.Counts { return s.gateway.Counts() }
 
 // Run answers until ctx ends.
-func (s *Service) Run(ctx context.Context) error { return s.server.Serve(ctx, s.listener) }
+func (s *Service) Run(ctx context.Context) error {
+	var expiring sync.WaitGroup
+	expiring.Go(func() { s.rollouts.run(ctx) })
+	err := s.server.Serve(ctx, s.listener)
+	s.rollouts.cancel(errEnds) // also when the listener failed
+	expiring.Wait()
+	return err
+}
 
 // Close ends what is still being answered and frees everything.
 func (s *Service) Close() error {

@@ -121,18 +121,19 @@ func (q *Queue) Submit(n int, bytes int64) (int64, []Action, error) {
 	return t.id, q.fill(nil), nil
 }
 
-// Enter is a rollout that gives up its place and wants one in s, which comes after its stage. It goes on when it is let in.
-func (q *Queue) Enter(k Key, s Stage) []Action {
+// Enter is a rollout that gives up its place and wants one in s, which comes after its stage. It goes on when it is let in. An
+// agent may ask for what makes no sense: that is an error, and changes nothing.
+func (q *Queue) Enter(k Key, s Stage) ([]Action, error) {
 	t := q.tasks[k.Task]
-	if t == nil || s <= SetUp || s >= Done || t.stages[k.Sample] >= s || q.waits(k) {
-		panic(fmt.Sprintf("queue: %v cannot enter stage %d", k, s))
+	if t == nil || s <= SetUp || s >= Done || t.stages[k.Sample] == Waiting || t.stages[k.Sample] >= s || q.waits(k) {
+		return nil, fmt.Errorf("queue: rollout %d of task %d cannot enter stage %d", k.Sample, k.Task, s)
 	}
 	if t.cancelled {
-		return nil // it is being stopped
+		return nil, nil // it is being stopped
 	}
 	q.busy[t.stages[k.Sample]-SetUp]--
 	q.wants[s-SetUp] = append(q.wants[s-SetUp], k)
-	return q.fill(nil)
+	return q.fill(nil), nil
 }
 
 // End is a rollout that has ended and left so many bytes.

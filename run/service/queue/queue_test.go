@@ -26,6 +26,15 @@ func said(actions []Action) string {
 	return strings.Join(words, ", ")
 }
 
+// enter is for what makes sense.
+func enter(q *Queue, k Key, s Stage) []Action {
+	actions, err := q.Enter(k, s)
+	if err != nil {
+		panic(err)
+	}
+	return actions
+}
+
 // TestOneTask is the life of three rollouts in small pools.
 func TestOneTask(t *testing.T) {
 	q := New(small())
@@ -40,17 +49,22 @@ func TestOneTask(t *testing.T) {
 		t.Fatal(id, err)
 	}
 	want(actions, "start 1.0")
-	want(q.Enter(Key{1, 0}, Run), "let in 1.0, start 1.1")
-	want(q.Enter(Key{1, 1}, Run), "let in 1.1, start 1.2")
-	want(q.Enter(Key{1, 2}, Run), "start 1.3") // 1.2 waits: two are played
-	want(q.Enter(Key{1, 0}, Grade), "let in 1.0, let in 1.2")
-	want(q.Enter(Key{1, 1}, Grade), "")
+	want(enter(q, Key{1, 0}, Run), "let in 1.0, start 1.1")
+	want(enter(q, Key{1, 1}, Run), "let in 1.1, start 1.2")
+	want(enter(q, Key{1, 2}, Run), "start 1.3") // 1.2 waits: two are played
+	want(enter(q, Key{1, 0}, Grade), "let in 1.0, let in 1.2")
+	want(enter(q, Key{1, 1}, Grade), "")
 	want(q.End(5, Key{1, 0}, 30), "let in 1.1")
+	for _, k := range []Key{{1, 0}, {1, 1}, {2, 0}} { // it is done, it is graded, nobody knows it
+		if _, err := q.Enter(k, Run); err == nil {
+			t.Errorf("%v was let in again", k)
+		}
+	}
 	if s, _ := q.State(1); s.Rollouts != [5]int{0, 1, 1, 1, 1} || s.Open != 3 || q.Bytes() != 400 {
 		t.Errorf("%+v, %d bytes", s, q.Bytes())
 	}
 	want(q.Cancel(6, 1), "stop 1.1, stop 1.2, stop 1.3")
-	want(q.Enter(Key{1, 3}, Run), "") // too late
+	want(enter(q, Key{1, 3}, Run), "") // too late
 	want(q.End(6, Key{1, 3}, 0), "")
 	want(q.End(6, Key{1, 2}, 20), "")
 	want(q.End(7, Key{1, 1}, 5000), "") // more than was said is not counted
@@ -173,7 +187,7 @@ func TestBooks(t *testing.T) {
 						break
 					}
 					r.stage, r.held = r.stage+1, false
-					follow(q.Enter(k, r.stage))
+					follow(enter(q, k, r.stage))
 				}
 			case 2:
 				if k, r := pick(func(r *active) bool { return r.held }); r != nil {
