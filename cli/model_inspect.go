@@ -45,7 +45,8 @@ type modelDecodeCmd struct{ textFlags }
 
 // Help shows the form of the lines.
 func (*modelDecodeCmd) Help() string {
-	return `Reads {"ids": […]} from each line of standard input and prints {"text": …}. "skip_special_tokens": true leaves out control tokens.
+	return `Reads {"ids": […]} from each line of standard input and prints {"text": …}. "skip_special_tokens": true leaves out control tokens;
+"clean_up_tokenization_spaces": true shows the text as transformers does where the model sets that, which may not encode to its ids again.
 
 Example:
 

@@ -28,6 +28,9 @@ const (
 var textNames = []string{configName, "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
 	"chat_template.jinja", "chat_template.json", "README.md", "LICENSE", "LICENSE.txt", "LICENSE.md"}
 
+// otherTokenizers are fetched where there is no tokenizer.json: they can be read, or it can be said why not.
+var otherTokenizers = []string{"vocab.json", "merges.txt", "tokenizer.model", "tiktoken.model", "tekken.json"}
+
 // listing is what a repository holds at a commit.
 type listing struct {
 	commit string
@@ -50,7 +53,11 @@ func (l listing) texts() ([]remoteFile, error) {
 		return nil, l.unusable("has no config.json, so it is no model for transformers")
 	}
 	var out []remoteFile
-	for _, name := range textNames {
+	names := textNames
+	if _, ok := l.files["tokenizer.json"]; !ok {
+		names = slices.Concat(names, otherTokenizers)
+	}
+	for _, name := range names {
 		if f, ok := l.files[name]; ok {
 			out = append(out, f)
 		}

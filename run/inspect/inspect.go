@@ -46,12 +46,13 @@ func Encode(tok *tokenizer.Tokenizer) Line {
 	}
 }
 
-// Decode reads {"ids": […]}; "skip_special_tokens": true leaves out control tokens.
+// Decode reads {"ids": […]}; "skip_special_tokens": true leaves out control tokens, "clean_up_tokenization_spaces": true the
+// spaces that transformers leaves out under that name.
 func Decode(tok *tokenizer.Tokenizer) Line {
 	return func(input chat.Value) (any, error) {
 		var ids []int32
-		var visible bool
-		if err := fields(input, want{"ids", &ids, true}, want{"skip_special_tokens", &visible, false}); err != nil {
+		var visible, clean bool
+		if err := fields(input, want{"ids", &ids, true}, want{"skip_special_tokens", &visible, false}, want{"clean_up_tokenization_spaces", &clean, false}); err != nil {
 			return nil, err
 		}
 		for i, id := range ids {
@@ -63,9 +64,13 @@ func Decode(tok *tokenizer.Tokenizer) Line {
 		if visible {
 			decode = tok.DecodeVisible
 		}
+		text := decode(ids)
+		if clean {
+			text = tokenizer.CleanUp(text)
+		}
 		return struct {
 			Text string `json:"text"`
-		}{decode(ids)}, nil
+		}{text}, nil
 	}
 }
 

@@ -68,6 +68,10 @@ func TestTextLines(t *testing.T) {
 	if got := ask(t, decode, `{"ids": `+ids+`, "skip_special_tokens": true}`); got != `{"text":"hé "}` {
 		t.Error(got)
 	}
+	ids = strings.TrimSuffix(strings.TrimPrefix(ask(t, encode, `{"text": "a ."}`), `{"ids":`), "}")
+	if as, cleaned := ask(t, decode, `{"ids": `+ids+`}`), ask(t, decode, `{"ids": `+ids+`, "clean_up_tokenization_spaces": true}`); as != `{"text":"a ."}` || cleaned != `{"text":"a."}` {
+		t.Error(as, cleaned)
+	}
 	for input, want := range map[string]string{
 		`{"txt": "a"}`:                     `key "txt" is not understood`,
 		`{}`:                               `key "text" is missing`,

@@ -93,12 +93,12 @@ func unusable(name, path string, err error) error {
 }
 
 func (m *Model) readTexts(folder *weights.Folder) error {
-	if folder.Tokenizer == nil {
-		return &problem.Problem{Code: problem.Tokenizer, Where: filepath.Join(m.Path, "tokenizer.json"), What: "the model has no tokenizer", Fix: "add its tokenizer.json"}
-	}
-	tok, err := tokenizer.New(folder.Tokenizer)
+	tok, err := readTokenizer(m.Path, filepath.Join(m.Path, "tokenizer.json"), folder.Tokenizer, folder.TokenizerConfig, m.Config.VocabSize)
 	if err != nil {
-		return &problem.Problem{Code: problem.Tokenizer, Where: filepath.Join(m.Path, "tokenizer.json"), What: err.Error(), Fix: "choose a model whose tokenizer is supported", Err: err}
+		return err
+	}
+	if folder.Tokenizer == nil {
+		m.texts.Tokenizer = tok.JSON() // of older files
 	}
 	m.Tok = tok
 	if folder.ChatTemplate == nil {

@@ -29,21 +29,14 @@ const maxTextFile = 16 << 20 // bytes of a template or a configuration
 // OpenText reads the texts of a model folder, which may hold nothing else. A file that is named takes the folder's place.
 func OpenText(model, tokenizerFile, templateFile string) (*Text, error) {
 	t := &Text{Specials: Specials{}}
-	if tokenizerFile == "" && model != "" {
-		tokenizerFile = filepath.Join(model, "tokenizer.json")
-	}
-	if tokenizerFile != "" {
-		data, err := ReadTokenizer(tokenizerFile)
-		if err == nil {
-			t.Tok, err = tokenizer.New(data)
-		}
-		if err != nil {
-			return nil, refusedText(problem.Tokenizer, tokenizerFile, err)
-		}
-	}
 	folder := model
 	if folder == "" {
 		folder = filepath.Dir(tokenizerFile)
+	}
+	if tokenizerFile != "" || model != "" {
+		if err := t.readTokenizer(folder, tokenizerFile); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.readConfig(filepath.Join(folder, "tokenizer_config.json")); err != nil {
 		return nil, err
@@ -61,6 +54,27 @@ func OpenText(model, tokenizerFile, templateFile string) (*Text, error) {
 		t.Source = string(source)
 	}
 	return t, nil
+}
+
+// readTokenizer reads the tokenizer of a folder, or a file in place of its tokenizer.json.
+func (t *Text) readTokenizer(folder, file string) (err error) {
+	named := file != ""
+	if !named {
+		file = filepath.Join(folder, "tokenizer.json")
+	}
+	var data []byte
+	if named || exists(file) {
+		if data, err = ReadTokenizer(file); err != nil {
+			return err
+		}
+	}
+	at := filepath.Join(folder, "tokenizer_config.json")
+	config, err := readSmall(at)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return refusedText(problem.Tokenizer, at, err)
+	}
+	t.Tok, err = readTokenizer(folder, file, data, config, 0)
+	return err
 }
 
 func refusedText(code problem.Code, path string, err error) error {

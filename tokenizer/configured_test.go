@@ -1,0 +1,82 @@
+package tokenizer_test
+
+import (
+	"encoding/json/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molt/tokenizer"
+)
+
+// small has a token of its own for each of ten letters and for <x>, which is added with the id 11.
+func small(special bool) []byte {
+	flag := "false"
+	if special {
+		flag = "true"
+	}
+	return []byte(`{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [{"id": 11, "content": "<x>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": ` + flag + `}],
+ "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Fuse"},
+ "model": {"type": "BPE", "dropout": null, "unk_token": "a", "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+ "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "f": 5, "g": 6, "h": 7, "i": 8, "j": 9, " ": 10}, "merges": []}}`)
+}
+
+// TestConfigured: the cases are those of scripts/goldens/tokenizer/configured.py, which prints what transformers makes of them.
+func TestConfigured(t *testing.T) {
+	var cases []struct {
+		Name    string
+		Special bool // <x> in tokenizer.json
+		Config  string
+		Added   []tokenizer.AddedToken
+		IDs     []int32 // of "a <x> b<y>b"
+	}
+	if err := json.Unmarshal(read(t, "testdata/golden/configured.json"), &cases, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatal(err)
+	}
+	refused := map[string]string{
+		"another id":            `added_tokens_decoder: token "<x>" has id 3, but tokenizer.json has it with 11`,
+		"a gap":                 `added_tokens_decoder: token "<y>" has id 20, but it is not in tokenizer.json, where the next free id is 12`,
+		"a word of the model":   `added_tokens: special token "b" is also how ordinary text is spelled`,
+		"a named letter":        `added_tokens: special token "b" is also how ordinary text is spelled`,
+		"another id of a piece": `added_tokens_decoder: token "b" has id 5, but tokenizer.json has it with 1`,
+	}
+	for _, c := range cases {
+		tok, err := tokenizer.NewConfigured(small(c.Special), []byte(c.Config))
+		if want, ok := refused[c.Name]; ok {
+			if delete(refused, c.Name); err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s", c.Name, err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		if diff := cmp.Diff(c.Added, tok.AddedTokens()); diff != "" {
+			t.Errorf("%s: %s", c.Name, diff)
+		}
+		if got := tok.EncodeSpecial("a <x> b<y>b"); !slices.Equal(got, c.IDs) {
+			t.Errorf("%s: got %v, want %v", c.Name, got, c.IDs)
+		}
+		if again, err := tokenizer.New(tok.JSON()); err != nil || !slices.Equal(again.AddedTokens(), tok.AddedTokens()) {
+			t.Errorf("%s: its tokenizer.json says something else: %v", c.Name, err)
+		}
+	}
+	if len(cases) < 15 || len(refused) > 0 {
+		t.Errorf("%d cases; not seen: %v", len(cases), refused)
+	}
+}
+
+func TestConfiguredRefuses(t *testing.T) {
+	for config, want := range map[string]string{
+		`[]`: "tokenizer_config.json: ", `{"added_tokens_decoder": {"x": {"content": "<y>"}}}`: `"x" is no id`,
+		`{"added_tokens_decoder": {"12": {}}}`: "the token with id 12 has no content", `{"bos_token": 3}`: "tokenizer_config.json: ",
+		`{"extra_special_tokens": [3]}`: "extra_special_tokens: ",
+	} {
+		if _, err := tokenizer.NewConfigured(small(true), []byte(config)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", config, err, want)
+		}
+	}
+}
