@@ -1,6 +1,6 @@
 """The shop as a program of its own: it finds the policy in its environment, and prints what its work was worth.
 
-    molt rl --agent.command 'python3 {home}/../…/program.py openai LABELS' …
+    molt rl --agent.command 'python3 /path/to/program.py openai LABELS' …
 
 The label is not given to agents, so this one looks its own up in a file of labels by question; a real agent would find its
 world elsewhere.
