@@ -31,7 +31,24 @@ type Request struct {
 	Key      Key    // which random numbers to use
 	Session  string // requests of one session extend each other: a hint where cached KV may be found; "" for none
 	Tag      string // names the request in errors and logs
+
+	// Constrain begins a constraint of this reply; nil for none. It needs Capabilities.Constrained.
+	Constrain func() Constraint
 }
+
+// Constraint says, step by step, which ids of one reply may come next. An engine uses it from one goroutine at a time. What
+// was sampled under one is no free sample: log-probs stay those of the whole distribution, which is not what the id was
+// drawn from, so it does not train.
+type Constraint interface {
+	// Allowed sets the bits of the ids that may come next, id%64 of mask[id/64], and clears all others. When there is none,
+	// the request fails.
+	Allowed(mask []uint64)
+	// Take goes on behind an id that was sampled.
+	Take(id int32)
+}
+
+// MaskWords is the length of a mask over a vocabulary.
+func MaskWords(vocab int) int { return (vocab + 63) / 64 }
 
 // Sampling says how to choose tokens. The zero value is greedy decoding of nothing: MaxTokens must be set.
 type Sampling struct {
@@ -76,6 +93,7 @@ type Capabilities struct {
 	Versions      bool   // a version on every token, also when weights change under a request
 	Vocab         int    // ids are 0..Vocab-1
 	MaxTokens     int    // longest prompt plus reply
+	Constrained   bool   // honours Request.Constrain
 }
 
 // Scorer computes what a model makes of given tokens. A reference that never changes is no more than that. It is driven by

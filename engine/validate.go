@@ -51,6 +51,9 @@ func (r *Request) Validate(c Capabilities) error {
 	if err := r.Sampling.Validate(c.Vocab); err != nil {
 		return fmt.Errorf("engine: request %q: %w", r.Tag, err)
 	}
+	if r.Constrain != nil && !c.Constrained {
+		return fmt.Errorf("engine: request %q constrains its reply, and %s cannot", r.Tag, c.Name)
+	}
 	if len(r.Prompt)+1 > c.MaxTokens {
 		return fmt.Errorf("engine: request %q: prompt of %d tokens leaves no room in %d: %w", r.Tag, len(r.Prompt), c.MaxTokens, ErrTooLong)
 	}

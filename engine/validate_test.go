@@ -8,7 +8,7 @@ import (
 )
 
 func TestRequestValidate(t *testing.T) {
-	c := Capabilities{Vocab: 10, MaxTokens: 4}
+	c := Capabilities{Name: "plain", Vocab: 10, MaxTokens: 4}
 	cases := []struct {
 		name  string
 		spoil func(*Request)
@@ -25,6 +25,7 @@ func TestRequestValidate(t *testing.T) {
 		{"max_tokens", func(r *Request) { r.Sampling.MaxTokens = 0 }, "max_tokens 0"},
 		{"stop token", func(r *Request) { r.Sampling.StopTokens = []int32{11} }, "stop token 11"},
 		{"stop sequence", func(r *Request) { r.Sampling.StopSequences = [][]int32{{}} }, "stop sequence 0 is empty"},
+		{"constraint", func(r *Request) { r.Constrain = func() Constraint { return nil } }, "constrains its reply, and plain cannot"},
 	}
 	for _, c2 := range cases {
 		r := Request{Prompt: []int32{1, 2}, Sampling: Sampling{Temperature: 1, MaxTokens: 1}, Tag: "t"}

@@ -3,7 +3,8 @@
 package traj
 
 // Segment is one sequence to train on. Every sampled token of the rollout has Action true in exactly one segment: where
-// paths share a prefix, the first leaf owns the shared tokens and the others carry them as observation.
+// paths share a prefix, the first leaf owns the shared tokens and the others carry them as observation. A constrained
+// node's tokens are observation everywhere: their log-probs are not those of what they were drawn from.
 type Segment struct {
 	Rollout *Rollout
 	Leaf    int       // index of the leaf node
@@ -41,7 +42,7 @@ func (r *Rollout) segment(leaf int, owned []bool) Segment {
 	}
 	s := Segment{Rollout: r, Leaf: leaf}
 	for k := len(path) - 1; k >= 0; k-- {
-		s.appendNode(int32(path[k]), &r.Nodes[path[k]], !owned[path[k]])
+		s.appendNode(int32(path[k]), &r.Nodes[path[k]], !owned[path[k]] && !r.Nodes[path[k]].Constrained)
 		owned[path[k]] = true
 	}
 	return s

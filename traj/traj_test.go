@@ -3,6 +3,7 @@ package traj
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -90,6 +91,25 @@ func TestTrainedOnceNotices(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestConstrainedTurnsDoNotTrain: they are shown to what follows, and stay observation.
+func TestConstrainedTurnsDoNotTrain(t *testing.T) {
+	r := &Rollout{Nodes: []Node{
+		{Parent: -1, Observation: []int32{1}, Sampled: []int32{2, 3}, LogpGen: []float32{-1, -2}, Version: []Version{0, 0}, Temperature: 1, Constrained: true},
+		{Parent: 0, Observation: []int32{4}, Sampled: []int32{5}, LogpGen: []float32{-1}, Version: []Version{0}, Temperature: 1},
+	}}
+	s := r.Segments()
+	if len(s) != 1 || !slices.Equal(s[0].Tokens, []int32{1, 2, 3, 4, 5}) || !slices.Equal(s[0].Action, []bool{false, false, false, false, true}) {
+		t.Errorf("%+v", s)
+	}
+	if err := TrainedOnce(r, s); err != nil {
+		t.Error(err)
+	}
+	s[0].Action[1] = true
+	if err := TrainedOnce(r, s); err == nil || !strings.Contains(err.Error(), "node 0 sampled token 0 trains, and was sampled under a constraint") {
+		t.Errorf("a constrained token that trains: %v", err)
 	}
 }
 

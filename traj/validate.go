@@ -87,7 +87,8 @@ func (r *Rollout) validateGrade() error {
 	return fmt.Errorf("unknown outcome %q", r.Outcome)
 }
 
-// TrainedOnce checks that every sampled token of the rollout trains in exactly one of the segments, and nothing else does.
+// TrainedOnce checks that every sampled token of the rollout trains in exactly one of the segments, those of constrained
+// nodes in none, and nothing else does.
 func TrainedOnce(r *Rollout, segments []Segment) error {
 	trained := make([][]int, len(r.Nodes)) // times that each sampled token trains
 	for i := range r.Nodes {
@@ -100,7 +101,10 @@ func TrainedOnce(r *Rollout, segments []Segment) error {
 	}
 	for i, times := range trained {
 		for k, n := range times {
-			if n != 1 {
+			if r.Nodes[i].Constrained && n > 0 {
+				return fmt.Errorf("traj: group %d sample %d: node %d sampled token %d trains, and was sampled under a constraint", r.Group, r.Sample, i, k)
+			}
+			if n != 1 && !r.Nodes[i].Constrained {
 				return fmt.Errorf("traj: group %d sample %d: node %d sampled token %d trains %d times; each trains exactly once", r.Group, r.Sample, i, k, n)
 			}
 		}

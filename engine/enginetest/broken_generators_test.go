@@ -191,6 +191,33 @@ var brokenGenerators = map[string][]func(*subject){
 		asking(func(r *engine.Request) { r.Sampling.TopP = min(1, 1.8*r.Sampling.TopP) }),
 		asking(func(r *engine.Request) { r.Sampling.MinP /= 4 }),
 	},
+	"Constraint/Held": {
+		asking(func(r *engine.Request) { r.Constrain = nil }),
+		asking(func(r *engine.Request) { // the constraint is asked, and not told
+			begin := r.Constrain
+			r.Constrain = func() engine.Constraint { return deaf{begin()} }
+		}),
+		asking(func(r *engine.Request) { // it is begun twice
+			begin := r.Constrain
+			r.Constrain = func() engine.Constraint { begin(); return begin() }
+		}),
+	},
+	"Constraint/LogpOfTheWhole": {
+		replying(func(r engine.Request, reply *engine.Reply) error {
+			if r.Constrain != nil {
+				reply.Tokens[0].Logp /= 2 // as if what is not allowed had no part in it
+			}
+			return nil
+		}),
+	},
+	"Constraint/All": {
+		asking(func(r *engine.Request) {
+			if r.Constrain != nil {
+				r.Key.Seed++
+			}
+		}),
+	},
+	"Constraint/Nothing": {asking(func(r *engine.Request) { r.Constrain = nil })},
 	"Sampling/Frequencies": {
 		replying(func(r engine.Request, reply *engine.Reply) error {
 			reply.Tokens[0].Logp *= 1.5 // samples at another temperature than it reports
@@ -394,3 +421,8 @@ type labelled struct {
 
 func (l labelled) Publish(_ context.Context, w engine.Weights) error { *l.label = w; return nil }
 func (l labelled) Serving() (traj.Version, string)                   { return l.label.Version, l.label.Fingerprint }
+
+// deaf is a constraint that is not told what was sampled.
+type deaf struct{ engine.Constraint }
+
+func (deaf) Take(int32) {}

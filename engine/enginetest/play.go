@@ -4,7 +4,7 @@ package enginetest
 
 import (
 	"context"
-
+	"fmt"
 	"math"
 	"runtime"
 	"time"
@@ -19,6 +19,8 @@ type playing struct {
 	request     engine.Request
 	temperature float32 // of the log-probs
 	lines       []int32 // what the script says; nil samples
+	constraint  engine.Constraint
+	mask        []uint64 // of ids that it allows
 	fault       Fault
 	ids         []int32 // the prompt and what was sampled
 	reply       engine.Reply
@@ -36,7 +38,10 @@ func (p *playing) next(ctx context.Context, emit func(engine.Token)) error {
 			return err
 		}
 	}
-	t := p.sample(struck)
+	t, err := p.sample(struck)
+	if err != nil {
+		return err
+	}
 	p.reply.Tokens = append(p.reply.Tokens, t)
 	if emit != nil {
 		emit(t)
@@ -81,7 +86,7 @@ var always = func() <-chan time.Time {
 }()
 
 // sample chooses the next id under the weights that are served at this moment.
-func (p *playing) sample(struck bool) engine.Token {
+func (p *playing) sample(struck bool) (engine.Token, error) {
 	s := p.script
 	if struck && p.fault.Trouble == Switch {
 		p.switchWeights()
@@ -90,13 +95,11 @@ func (p *playing) sample(struck bool) engine.Token {
 	w := s.serving
 	n := len(p.reply.Tokens)
 	logits := w.logits(p.ids[len(p.ids)-1])
-	id := int32(0)
-	if p.lines != nil {
-		id = p.lines[n]
-	} else {
-		id = choose(logits, p.request.Sampling, uniform(p.request.Key, n))
-	}
+	id, err := p.choose(logits, n)
 	s.mu.RUnlock()
+	if err != nil {
+		return engine.Token{}, err
+	}
 
 	p.ids = append(p.ids, id)
 	p.remember(w)
@@ -105,7 +108,38 @@ func (p *playing) sample(struck bool) engine.Token {
 	if struck && p.fault.Trouble == NaNLogp {
 		t.Logp = float32(math.NaN())
 	}
-	return t
+	return t, nil
+}
+
+// choose takes the n-th id: the script's, or one of the toy's that the constraint allows.
+func (p *playing) choose(logits []float32, n int) (int32, error) {
+	allowed := func(int32) bool { return true }
+	if p.constraint != nil {
+		p.constraint.Allowed(p.mask)
+		allowed = func(id int32) bool { return p.mask[id/64]>>(id%64)&1 == 1 }
+	}
+	var id int32
+	if p.lines != nil {
+		if id = p.lines[n]; !allowed(id) {
+			return 0, fmt.Errorf("the script says id %d at %d, which the constraint does not allow", id, n)
+		}
+	} else {
+		var ids []int32
+		var among []float32
+		for i, z := range logits {
+			if allowed(int32(i)) {
+				ids, among = append(ids, int32(i)), append(among, z)
+			}
+		}
+		if len(ids) == 0 {
+			return 0, fmt.Errorf("the constraint allows no token behind %d", n)
+		}
+		id = ids[choose(among, p.request.Sampling, uniform(p.request.Key, n))]
+	}
+	if p.constraint != nil {
+		p.constraint.Take(id)
+	}
+	return id, nil
 }
 
 // switchWeights publishes the fault's weights, or the serving ones under the next version, once.

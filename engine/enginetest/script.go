@@ -23,7 +23,8 @@ type ScriptConfig struct {
 	TokenTime time.Duration // how long sampling a token takes; 0 takes no time
 
 	// Reply gives the ids of a reply, the last of which ends it with FinishStop. Budgets and stops of the request still
-	// cut it. nil, as a result too, samples from the toy. Log-probs are the toy's in any case.
+	// cut it, and an id that its constraint does not allow is an error. nil, as a result too, samples from the toy.
+	// Log-probs are the toy's in any case.
 	Reply func(engine.Request) []int32
 }
 
@@ -73,7 +74,7 @@ func NewScript(config ScriptConfig) *Script {
 }
 
 func (s *Script) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Name: "script", Numerics: "toy", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens}
+	return engine.Capabilities{Name: "script", Numerics: "toy", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens, Constrained: true}
 }
 
 // Requests lists every request that was accepted, in order of arrival.
@@ -154,6 +155,9 @@ func (s *Script) begin(r engine.Request) (*playing, error) {
 		}
 	}
 	p.ids = slices.Clone(r.Prompt)
+	if r.Constrain != nil {
+		p.constraint, p.mask = r.Constrain(), make([]uint64, engine.MaskWords(s.config.Vocab))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed {

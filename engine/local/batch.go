@@ -168,7 +168,12 @@ type choosing batch
 
 func (t *choosing) Do(item, worker int) {
 	vocab, c := t.model.Config().Vocab, t.sampling[item]
-	t.choices[item] = t.samplers[worker].sample(t.logits[item*vocab:][:vocab], &c.request.Sampling, c.request.Key, len(c.reply.Tokens))
+	logits, r, position := t.logits[item*vocab:][:vocab], &c.request, len(c.reply.Tokens)
+	if c.constraint != nil {
+		t.choices[item] = t.samplers[worker].sampleWithin(logits, &r.Sampling, r.Key, position, c.constraint)
+		return
+	}
+	t.choices[item] = t.samplers[worker].sample(logits, &r.Sampling, r.Key, position)
 }
 
 // settle records the computed KV and hands the sampled ids over.

@@ -17,6 +17,8 @@ type call struct {
 	ended   <-chan struct{} // of the caller's context
 	done    chan struct{}   // closed by finish: reply and err may be read
 
+	constraint engine.Constraint // nil for none; has taken what was sampled
+
 	ids    []int32 // the prompt, then what was sampled
 	prompt int     // length of the prompt
 	limit  int     // most ids
@@ -36,6 +38,9 @@ type call struct {
 func newCall(r engine.Request, emit func(engine.Token), ended <-chan struct{}, maxTokens int) *call {
 	c := &call{request: r, emit: emit, ended: ended, done: make(chan struct{}), prompt: len(r.Prompt)}
 	c.limit = min(maxTokens, c.prompt+min(r.Sampling.MaxTokens, maxTokens))
+	if r.Constrain != nil {
+		c.constraint = r.Constrain()
+	}
 	few := min(c.limit-c.prompt, model.PageTokens) // tokens to make room for before they come
 	c.ids = append(make([]int32, 0, c.prompt+few), r.Prompt...)
 	c.reply.Tokens = make([]engine.Token, 0, few)
@@ -66,10 +71,17 @@ func (c *call) accept(next choice, version traj.Version, fingerprint string) {
 			c.request.Tag, len(c.reply.Tokens), version))
 		return
 	}
+	if next.id < 0 {
+		c.fail(fmt.Errorf("local: request %q: its constraint allows no token behind %d", c.request.Tag, len(c.reply.Tokens)))
+		return
+	}
 	t := engine.Token{ID: next.id, Logp: next.logp, Version: version}
 	c.ids = append(c.ids, t.ID)
 	c.reply.Tokens = append(c.reply.Tokens, t)
 	c.reply.Fingerprint = fingerprint
+	if c.constraint != nil {
+		c.constraint.Take(t.ID)
+	}
 	if c.emit != nil {
 		c.emit(t)
 	}

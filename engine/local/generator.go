@@ -63,7 +63,7 @@ func NewGenerator(shape model.Config, w engine.Weights, config Config) (*Generat
 
 // Capabilities implements engine.Generator.
 func (g *Generator) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Name: "local", Numerics: numerics, Deterministic: true, Versions: true, Vocab: g.shape.Vocab, MaxTokens: g.shape.MaxPositions}
+	return engine.Capabilities{Name: "local", Numerics: numerics, Deterministic: true, Versions: true, Vocab: g.shape.Vocab, MaxTokens: g.shape.MaxPositions, Constrained: true}
 }
 
 // Generate implements engine.Generator. It calls emit from the loop, between steps.

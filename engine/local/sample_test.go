@@ -59,6 +59,52 @@ func TestSamplerAgainstSorting(t *testing.T) {
 	})
 }
 
+// mask is a constraint that never changes.
+type mask []int32
+
+func (m mask) Allowed(bits []uint64) {
+	clear(bits)
+	for _, id := range m {
+		bits[id/64] |= 1 << (id % 64)
+	}
+}
+
+func (m mask) Take(int32) {}
+
+// TestSamplerWithinAConstraint compares it with the sampler on the allowed logits alone; the log-prob is of all of them.
+func TestSamplerWithinAConstraint(t *testing.T) {
+	var s, alone sampler
+	rapid.Check(t, func(t *rapid.T) {
+		logits := rapid.SliceOfN(rapid.Float32Range(-200, 50), 1, 200).Draw(t, "logits")
+		o := engine.Sampling{
+			Temperature: rapid.SampledFrom([]float32{0, 1}).Draw(t, "temperature"),
+			TopK:        rapid.IntRange(0, 5).Draw(t, "top_k"),
+			TopP:        rapid.SampledFrom([]float32{0, 0.5, 1}).Draw(t, "top_p"),
+			MinP:        rapid.SampledFrom([]float32{0, 0.1}).Draw(t, "min_p"),
+		}
+		key := engine.Key{Seed: rapid.Uint64().Draw(t, "seed")}
+		var allowed mask
+		var among []float32
+		for id := range logits {
+			if rapid.Bool().Draw(t, "allowed") {
+				allowed, among = append(allowed, int32(id)), append(among, logits[id])
+			}
+		}
+		got := s.sampleWithin(slices.Clone(logits), &o, key, 3, allowed)
+		if len(allowed) == 0 {
+			if got.id != -1 {
+				t.Fatalf("id %d where nothing is allowed", got.id)
+			}
+			return
+		}
+		want := allowed[alone.sample(slices.Clone(among), &o, key, 3).id]
+		logp := logits[want] - model.LogSumExp(logits)
+		if got.id != want || math.Float32bits(got.logp) != math.Float32bits(logp) {
+			t.Fatalf("%+v; want id %d with %v", got, want, logp)
+		}
+	})
+}
+
 func softmax(logits []float32, temperature float64) []float64 {
 	p, total := make([]float64, len(logits)), 0.0
 	for i, z := range logits {

@@ -77,6 +77,7 @@ type Turn struct {
 	Agent       Agent
 	Tools       bool   // tools were offered
 	Raw         bool   // a completion without messages
+	Constrained bool   // only what conforms to a format could be sampled
 	Forced      string // the end of Observation that begins the reply
 	State       State
 	Stored      bool  // may be continued by its name
