@@ -104,7 +104,7 @@ func New(config Config) (*Box, error) {
 	return b, nil
 }
 
-const maxSource = 1 << 20 // bytes of a program
+const maxSource = 100 << 10 // bytes of a program: Linux takes 128 KiB in one argument
 
 // Run runs one program. An error means that it could not be run, not that it failed.
 func (b *Box) Run(ctx context.Context, source string) (Outcome, error) {

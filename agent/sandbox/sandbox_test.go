@@ -60,6 +60,8 @@ func TestPrograms(t *testing.T) {
 		{"much output", Python, "print('é' * 100000)", func(c *Config) { c.Output = 5 }, "ééééé"},
 		{"a big file", Python, "f = open('x', 'wb')\nfor _ in range(1000): f.write(bytes(1 << 20))", nil, "…[exit code"},
 		{"isolated mode", Python, "import sys; print(sys.flags.isolated)", nil, "1"},
+		{"a long program", Python, "#" + strings.Repeat("x", 99<<10) + "\nprint(1)", nil, "1"},
+		{"too long a program", Python, "#" + strings.Repeat("x", 130<<10) + "\nprint(1)", nil, "…are allowed"},
 		{"a NUL", Python, "\x00", nil, "…NUL"},
 		{"a shell", Shell, "echo $((6*7)); pwd | grep -c molt-box", func(c *Config) { c.Isolation = Limits }, "42\n1"},
 		{"starlark", StarlarkLanguage, "def f(n):\n  return n if n < 2 else f(n-1) + f(n-2)\nprint(f(15), math.sqrt(16))", nil, "610 4.0"},
