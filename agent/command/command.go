@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,7 +75,7 @@ func (c *Config) Validate() error {
 			bad("Workspace %q is not a folder", c.Workspace)
 		}
 	}
-	for _, code := range sortedKeys(c.Exit) {
+	for _, code := range slices.Sorted(maps.Keys(c.Exit)) {
 		if !slices.Contains(traj.Outcomes, c.Exit[code]) {
 			bad("Exit %d means %q; want one of %v", code, c.Exit[code], traj.Outcomes)
 		}
@@ -239,12 +240,9 @@ func (r *rollout) environ(c agent.ChatContext) []string {
 
 // execute runs one program in the workspace and says its exit code. Everything it started ends with it.
 func (r *rollout) execute(ctx context.Context, words, environ []string, output *child.Tail) (int, error) {
-	argv := make([]string, len(words))
-	for i, w := range words {
-		var err error
-		if argv[i], err = fill(w, r.values); err != nil {
-			return 0, err
-		}
+	argv, err := fillAll(words, r.values)
+	if err != nil {
+		return 0, err
 	}
 	argv = r.config.Limits.Wrap(argv)
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -263,7 +261,7 @@ func (r *rollout) execute(ctx context.Context, words, environ []string, output *
 		return 0, err
 	}
 	child.EndGroup(command.Process.Pid)
-	err := command.Wait()
+	err = command.Wait()
 	switch {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,19 +46,14 @@ func Prepare(p Preset, address agent.Address, at Place) (*Prepared, error) {
 	r := &rollout{config: config}
 	c := agent.ChatContext{Address: address, MaxLength: at.MaxLength, Task: agent.Task{Messages: []chat.Message{{Role: chat.User, Content: at.Prompt}}}}
 	if err := r.prepareIn(c, at.Folder); err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(r.folder))
 	}
 	h := &Prepared{Environ: append(r.environ(c), terminal()...), Dir: r.values["workspace"], Home: r.values["home"], folder: r.folder}
-	for _, w := range words {
-		filled, err := fill(w, r.values)
-		if err != nil {
-			return nil, err
-		}
-		h.Argv = append(h.Argv, filled)
+	if h.Argv, err = fillAll(words, r.values); err == nil {
+		h.Argv[0], err = exec.LookPath(h.Argv[0])
 	}
-	if h.Argv[0], err = exec.LookPath(h.Argv[0]); err != nil {
-		h.Remove()
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, h.Remove())
 	}
 	return h, nil
 }

@@ -1,5 +1,5 @@
 // The harnesses that people already have: how each is started without a person, and what makes it talk to the session.
-// Versions that were run are in docs/harnesses.md; scripts/harnesses installs exactly those.
+// scripts/harnesses/install.sh installs the versions that were run.
 
 package command
 

@@ -6,6 +6,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,7 +82,7 @@ func fill(text string, values map[string]string) (string, error) {
 			filled.WriteString(value)
 			text = after
 		case closed && isName(name):
-			return "", fmt.Errorf("{%s} is no placeholder; there are %s", name, strings.Join(sortedKeys(values), ", "))
+			return "", fmt.Errorf("{%s} is no placeholder; there are %s", name, strings.Join(slices.Sorted(maps.Keys(values)), ", "))
 		default:
 			filled.WriteString("{")
 			text = rest
@@ -89,17 +90,20 @@ func fill(text string, values map[string]string) (string, error) {
 	}
 }
 
-func isName(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") == ""
+// fillAll fills each word.
+func fillAll(words []string, values map[string]string) ([]string, error) {
+	filled := make([]string, len(words))
+	for i, w := range words {
+		var err error
+		if filled[i], err = fill(w, values); err != nil {
+			return nil, err
+		}
+	}
+	return filled, nil
 }
 
-func sortedKeys[K interface{ ~int | ~string }, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
 func specs(tools []chat.ToolSpec) []chat.Value {
