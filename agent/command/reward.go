@@ -169,6 +169,7 @@ func (r *rollout) grade(ctx context.Context, c agent.ChatContext) (agent.Result,
 		return strings.HasPrefix(e, "OPENAI_") || strings.HasPrefix(e, "ANTHROPIC_")
 	})
 	printed := child.Tail{Keep: r.config.Output}
+	r.complaints = child.Tail{Keep: r.complaints.Keep}
 	code, err := r.execute(ctx, words, append(environ, "MOLT_GRADE_FILE="+path), &printed)
 	if err != nil {
 		return agent.Result{}, err
@@ -177,13 +178,30 @@ func (r *rollout) grade(ctx context.Context, c agent.ChatContext) (agent.Result,
 	if result, err := lastLine(kept); err == nil && code == 0 {
 		return result, nil
 	}
-	switch code {
-	case 0:
+	complained, _ := r.complaints.Bytes()
+	switch {
+	case code == 0:
 		return agent.Result{Reward: 1}, nil
-	case 1:
+	case code == 1 && !crashed(complained):
 		return agent.Result{Reward: 0}, nil
 	}
 	return agent.Result{}, fmt.Errorf("the grader's exit code is %d%s", code, r.said())
+}
+
+// crashed reports whether a Python program ended with an exception that is no failed assertion. Its exit code is 1 as well, and
+// a crash must not be graded. The traceback of a test that failed is followed by more.
+func crashed(complained []byte) bool {
+	at := bytes.LastIndex(complained, []byte("Traceback (most recent call last):\n"))
+	if at < 0 {
+		return false
+	}
+	lines := strings.Split(strings.TrimSpace(string(complained[at:])), "\n")[1:]
+	for i, line := range lines {
+		if line != "" && line[0] != ' ' { // the exception; its message may go on
+			return !strings.HasPrefix(line, "AssertionError") && !strings.Contains(strings.Join(lines[i:], "\n"), "\nFAILED (")
+		}
+	}
+	return false
 }
 
 // judge asks a language model.
