@@ -11,7 +11,7 @@ GOFMT   = $$($(GO) env GOROOT)/bin/gofmt
 LDFLAGS = -s -w
 SECONDS_EACH ?= 20
 
-.PHONY: build quickstart check lint test race bench fuzz golden cover clean
+.PHONY: build quickstart check lint test race bench fuzz golden harnesses cover clean
 
 build: bin/molt ## build the static binary bin/molt
 
@@ -53,6 +53,9 @@ fuzz: ## every fuzz target for SECONDS_EACH seconds
 
 golden: ## regenerate golden files with the independent oracles (needs Python; not part of check)
 	@for s in scripts/goldens/*/run.sh; do echo "== $$s"; bash $$s || exit 1; done
+
+harnesses: ## install the known agent harnesses, try them on a scripted engine, rewrite the table of docs/harnesses.md
+	MOLT_HARNESSES="$$(bash scripts/harnesses/install.sh)" $(GO) test -count=1 -timeout 30m -run TestHarnesses ./run/service/harnesses -rewrite
 
 cover: ## test coverage for each room
 	$(GO) test -cover ./...

@@ -55,19 +55,19 @@ func Presets() []Preset {
 			Name: "qwen", Program: "qwen", Install: "npm install -g @qwen-code/qwen-code", Wire: "openai",
 			Command:     "qwen --yolo -p {prompt}",
 			Interactive: "qwen",
-			Files:       []File{{".qwen/settings.json", `{"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": false}}`}},
+			Files:       []File{{".qwen/settings.json", qwenSettings}},
 		},
 		{
 			Name: "cline", Program: "cline", Install: "npm install -g cline", Wire: "openai",
-			Command: `sh -c 'cline auth -p openai-compatible -k "$2" -m "$3" -b "$4" >/dev/null && exec cline --json -P openai-compatible -m "$3" -k "$2" "$1"' ` +
-				"sh {prompt} {api_key} {model} {base_url}",
-			Interactive: `sh -c 'cline auth -p openai-compatible -k "$1" -m "$2" -b "$3" >/dev/null && exec cline' sh {api_key} {model} {base_url}`,
+			Command:     "cline --json -P openai-compatible -m {model} -k {api_key} {prompt}",
+			Interactive: "cline",
+			Files:       []File{{".cline/data/settings/providers.json", clineProviders}, {".cline/data/settings/global-settings.json", clineSettings}},
 		},
 		{
 			Name: "mini-swe-agent", Program: "mini", Install: "pip install mini-swe-agent", Wire: "openai",
 			Command:     "mini --yolo --exit-immediately --model openai/{model} --task {prompt}",
 			Interactive: "mini --model openai/{model}",
-			Environ:     []string{"MSWEA_CONFIGURED=true", "MSWEA_COST_TRACKING=ignore_errors", "MSWEA_SILENT_STARTUP=1"},
+			Environ:     []string{"MSWEA_CONFIGURED=true", "MSWEA_COST_TRACKING=ignore_errors", "MSWEA_SILENT_STARTUP=1", "LITELLM_LOCAL_MODEL_COST_MAP=True"},
 		},
 	}
 }
@@ -78,6 +78,20 @@ model_context_window = {max_length}
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+[otel]
+metrics_exporter = "none"
+
+[features]
+apps = false
+plugins = false
+remote_plugin = false
 
 [model_providers.molt]
 name = "molt"
@@ -94,6 +108,21 @@ const piModels = `{"providers": {"molt": {"baseUrl": "{base_url}", "apiKey": "{a
   "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}]}}}
 `
 
+const qwenSettings = `{"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": false},
+ "general": {"disableAutoUpdate": true, "disableUpdateNag": true}, "model": {"generationConfig": {"contextWindowSize": {max_length}}}}
+`
+
+const clineProviders = `{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {"tokenSource": "manual",
+ "updatedAt": "2026-01-01T00:00:00.000Z", "settings": {"provider": "openai-compatible", "apiKey": "{api_key}", "model": "{model}", "baseUrl": "{base_url}"}}}}
+`
+
+const clineSettings = `{"telemetryOptOut": true, "autoUpdateEnabled": false}
+`
+
+// opencodeInstalled makes opencode believe that the package for its plugins, of which there are none, is installed.
+const opencodeInstalled = `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+`
+
 // opencode speaks any of the three wires, by the package of its provider.
 func opencode(name, wire, provider, url string) Preset {
 	config := `{"autoupdate": false, "share": "disabled", "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
@@ -104,7 +133,7 @@ func opencode(name, wire, provider, url string) Preset {
 		Name: name, Program: "opencode", Install: "npm install -g opencode-ai", Wire: wire,
 		Command:     "opencode run -m molt/{model} --format json {prompt}",
 		Interactive: "opencode -m molt/{model}",
-		Files:       []File{{".config/opencode/opencode.json", config}},
+		Files:       []File{{".config/opencode/opencode.json", config}, {".config/opencode/package-lock.json", opencodeInstalled}, {".config/opencode/node_modules/.keep", ""}},
 		Environ:     []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"molt/gateway/forest"
 )
 
-// caller reads the names that Claude Code and Codex give to their agents, and our own judges to themselves. They say nothing about the conversation.
+// caller reads the names that Claude Code, Codex and opencode give to their agents, and our own judges to themselves. They say nothing about the conversation.
 func caller(r *http.Request) capture.Caller {
 	var c capture.Caller
 	get := func(name string) string {
@@ -23,6 +23,9 @@ func caller(r *http.Request) capture.Caller {
 	}
 	if kind, parent := get("x-openai-subagent"), get("x-codex-parent-thread-id"); kind != "" || parent != "" {
 		c.Agent = forest.Agent{ID: get("thread-id"), Parent: parent, Kind: kind}
+	}
+	if parent := get("x-parent-session-id"); parent != "" {
+		c.Agent = forest.Agent{ID: get("x-session-id"), Parent: parent}
 	}
 	if data := r.Header.Get("x-codex-turn-metadata"); data != "" && len(data) < 1<<16 {
 		if v, err := chat.ParseValue([]byte(data)); err == nil {

@@ -382,6 +382,7 @@ func TestAgents(t *testing.T) {
 		{`{"messages":[{"role":"user","content":"main"}]` + tools, []string{"thread-id", "t1", "session-id", "t1"}},
 		{`{"messages":[{"role":"user","content":"claude"}]` + tools, []string{"x-claude-code-agent-id", "a1", "x-claude-code-parent-agent-id", "a0"}},
 		{`{"messages":[{"role":"user","content":"codex"}]` + tools, []string{"thread-id", "t2", "x-codex-parent-thread-id", "t1", "x-openai-subagent", "collab_spawn"}},
+		{`{"messages":[{"role":"user","content":"opencode"}]` + tools, []string{"x-session-id", "s2", "x-parent-session-id", "s1"}},
 		{`{"messages":[{"role":"user","content":"title"}]}`, nil},
 		{`{"messages":[{"role":"user","content":"compact"}]` + tools, []string{"x-codex-turn-metadata", `{"request_kind":"compaction"}`, "x-codex-window-id", "w:0"}},
 		{`{"messages":[{"role":"user","content":"compacted"}]` + tools, []string{"x-codex-window-id", "w:1"}},
@@ -395,7 +396,7 @@ func TestAgents(t *testing.T) {
 	for _, s := range session.Export().Segments {
 		got = append(got, fmt.Sprint(s.Kind, " ", s.Agent.ID, " ", s.Agent.Parent, " ", s.Agent.Kind, " ", s.Reason))
 	}
-	want := "[main    new_root sub-agent a1 a0  new_root sub-agent t2 t1 collab_spawn new_root background    new_root compaction   compaction new_root main    compaction]"
+	want := "[main    new_root sub-agent a1 a0  new_root sub-agent t2 t1 collab_spawn new_root sub-agent s2 s1  new_root background    new_root compaction   compaction new_root main    compaction]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -24,4 +24,10 @@ install opencode opencode-ai@1.18.33 opencode-linux-x64/bin/opencode
 install pi @mariozechner/pi-coding-agent@0.73.1 @mariozechner/pi-coding-agent/dist/cli.js
 install qwen @qwen-code/qwen-code@0.15.10 @qwen-code/qwen-code/cli.js
 install cline cline@3.0.65 @cline/cli-linux-x64/bin/cline
+if [ ! -e "$cache/mini/.done" ]; then
+  python3 -m venv "$cache/mini"
+  "$cache/mini/bin/pip" install --quiet mini-swe-agent==2.4.6 >&2
+  echo mini-swe-agent==2.4.6 >"$cache/mini/.done"
+fi
+ln -sf ../mini/bin/mini "$cache/bin/mini"
 echo "$cache"
