@@ -31,7 +31,7 @@ type kit struct {
 var kits = []*kit{
 	{preset: "claude", shell: tool("Bash", "command", "description", "x"), helper: tool("Agent", "prompt", "description", "look", "subagent_type", "general-purpose"),
 		summary: "create a detailed summary", room: 34_000,
-		breaks: "it ends its run when a stream breaks behind the first whole block; an engine that is resumed hides that from it"},
+		breaks: "it may end its run when a stream breaks behind a whole block; an engine that is resumed hides that from it"},
 	{preset: "codex", shell: tool("exec_command", "cmd"), helper: tool("multi_agent_v1.spawn_agent", "message"), wait: "4",
 		summary: "CONTEXT CHECKPOINT COMPACTION", short: 48_000},
 	opencode("opencode"),
@@ -39,11 +39,11 @@ var kits = []*kit{
 	opencode("opencode-anthropic"),
 	{preset: "pi", shell: tool("bash", "command"), lasting: "it compacts between prompts, and a run without a person has one"},
 	{preset: "qwen", shell: tool("run_shell_command", "command", "description", "x"), helper: tool("agent", "prompt", "description", "look", "subagent_type", "general-purpose"),
-		summary: "state_snapshot", short: 90_000, rounds: 4,
+		summary: "state_snapshot", short: 97_000, rounds: 4,
 		breaks: "it ends its run when a stream breaks; an engine that is resumed hides that from it"},
 	{preset: "cline", shell: tool("run_commands", "command"), helper: tool("spawn_agent", "task", "systemPrompt", "You look at things."),
 		lasting: "it takes no length for a model that it does not know",
-		breaks:  "it takes a call whose reply lacks its end for a call without arguments: a turn is edited",
+		breaks:  "it takes a call whose reply lacks its end for one without arguments, and goes on from that edit or ends its run",
 		asks:    "it asks its maker for feature flags when it starts, and no setting stops that; it does not need an answer"},
 	{preset: "mini-swe-agent", shell: tool("bash", "command"), final: tool("bash", "command")("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")},
 }
