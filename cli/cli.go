@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"molt/agent/sandbox"
 	"molt/internal/spell"
 	"molt/run/machine"
 	"molt/run/problem"
@@ -52,6 +53,7 @@ type app struct {
 
 // Main carries out the program's command line and ends the program. Environments are registered before it (agent.Register).
 func Main() {
+	sandbox.Child()
 	os.Exit(Run(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
