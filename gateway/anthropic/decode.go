@@ -139,12 +139,14 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 	if t, ok := f.Get("thinking"); ok {
 		o.Hidden = wire.Read(t, "thinking").Text("type") == "disabled"
 	}
-	if _, ok := f.Get("output_format"); ok {
-		o.Constrained = "output_format"
-	}
-	if c, ok := f.Get("output_config"); ok {
-		if _, ok := wire.Read(c, "output_config").Get("format"); ok {
-			o.Constrained = "output_config.format"
+	o.Format = f.ReadFormat("output_format")
+	if v, ok := f.Get("output_config"); ok {
+		c := wire.Read(v, "output_config")
+		if _, ok := c.Get("format"); ok {
+			o.Format = c.ReadFormat("format")
+		}
+		if c.Problem != nil {
+			return c.Problem
 		}
 	}
 	if p := readChoice(f, r); p != nil {

@@ -30,7 +30,11 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 	if p != nil {
 		return nil, p
 	}
-	q := &asking{session: s, request: r, who: who, sampling: sampling, asked: asked(sampling, &r.Options), signal: make(chan struct{}, 1)}
+	format, p := s.gateway.format(r)
+	if p != nil {
+		return nil, p
+	}
+	q := &asking{session: s, request: r, who: who, format: format, sampling: sampling, asked: asked(sampling, &r.Options), signal: make(chan struct{}, 1)}
 	call, p := q.place(ctx)
 	if call != nil || p != nil {
 		return call, p
@@ -47,8 +51,6 @@ func (s *Session) refuses(r *wire.Request) *wire.Problem {
 	switch {
 	case r.HasImages():
 		return wire.Badf("messages", "the model reads text only; leave images out")
-	case r.Options.Constrained != "":
-		return wire.Badf(r.Options.Constrained, "replies cannot be constrained to a format here; leave it out, or offer a tool with that schema")
 	}
 	return nil
 }
@@ -58,6 +60,7 @@ type asking struct {
 	session  *Session
 	request  *wire.Request
 	who      Caller
+	format   *format // nil for text
 	sampling engine.Sampling
 	asked    string
 	signal   chan struct{}

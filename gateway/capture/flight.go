@@ -24,6 +24,7 @@ type flight struct {
 	at      int32 // the point that it answers
 	asked   string
 	manner  manner
+	format  *format     // nil for text
 	turn    forest.Turn // as it will be committed
 	request engine.Request
 	masked  int  // control strings in text from outside
@@ -102,6 +103,9 @@ func (f *flight) resume(had engine.Reply, attempt int) (engine.Reply, error) {
 	}
 	r.Sampling.MaxTokens -= len(had.Tokens)
 	r.Key.Turn ^= int32(attempt) << 24
+	if f.format != nil {
+		r.Constrain = func() engine.Constraint { return f.format.begin(had.Tokens) }
+	}
 	if r.Sampling.MaxTokens < 1 {
 		had.Finish = traj.FinishLength
 		return had, nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"molt/chat"
+	"molt/chat/grammar"
 )
 
 // Gateway opens sessions and finds them. It is safe for concurrent use.
@@ -18,6 +19,7 @@ type Gateway struct {
 	config Config
 	folds  bool // the template takes no system message but the first
 	counts counters
+	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*Session
@@ -34,6 +36,9 @@ func New(c Config) (*Gateway, error) {
 		g.config.Sampling.StopTokens = append(slices.Clone(c.Sampling.StopTokens), end)
 	}
 	g.folds = folds(c.Renderer)
+	g.words = sync.OnceValue(func() *grammar.Vocabulary {
+		return newWords(c.Renderer.Tokenizer(), c.Generator.Capabilities().Vocab)
+	})
 	if c.Folder != "" {
 		if err := g.restore(); err != nil {
 			return nil, fmt.Errorf("capture: restoring sessions: %w", err)

@@ -332,11 +332,6 @@ func TestLimits(t *testing.T) {
 	if _, p := w.session.Ask(t.Context(), image, Caller{}); p == nil || !strings.Contains(p.Message, "text only") {
 		t.Errorf("image: %+v", p)
 	}
-	format := request([]chat.Message{user("a")}, nil)
-	format.Options.Constrained = "response_format"
-	if _, p := w.session.Ask(t.Context(), format, Caller{}); p == nil || p.Param != "response_format" {
-		t.Errorf("format: %+v", p)
-	}
 	if err := w.session.Close(); err != nil {
 		t.Error(err)
 	}

@@ -29,6 +29,9 @@ func (q *asking) show() *wire.Problem {
 	if p != nil {
 		return p
 	}
+	if q.format != nil {
+		text, ids = g.closeFor(g.tail(q.prompt))
+	}
 	if text != "" {
 		q.forced, q.shown.ids, q.prompt = text, slices.Concat(q.shown.ids, ids), slices.Concat(q.prompt, ids)
 	}
@@ -116,9 +119,10 @@ func (q *asking) flight(choice int) *flight {
 	f.turn = forest.Turn{
 		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: q.shown.ids, Temperature: q.sampling.Temperature,
 		Asked: q.asked, Reason: q.reason, Spliced: q.shown.spliced, Agent: q.who.Agent, Tools: len(q.tools) > 0,
-		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced,
+		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced, Constrained: q.format != nil,
 	}
 	f.masked, f.rewrote = q.shown.masked, q.shown.rewrites
+	f.format = q.format
 	f.manner = s.gateway.manner(f.turn.Name, q.prompt, q.forced, q.tools, r)
 	seed := s.Options.Seed
 	if r.Options.Seed != nil {
@@ -131,6 +135,9 @@ func (q *asking) flight(choice int) *flight {
 		Key:      engine.Key{Seed: seed, Group: s.Options.Group, Sample: int32(s.Options.Sample), Turn: int32((path ^ path>>32) & (1<<31 - 1))},
 		Session:  s.ID,
 		Tag:      fmt.Sprintf("session %s request %d choice %d", s.ID, q.ordinal, choice),
+	}
+	if f.format != nil {
+		f.request.Constrain = func() engine.Constraint { return f.format.begin(nil) }
 	}
 	return f
 }

@@ -3,6 +3,7 @@
 package capture
 
 import (
+	"crypto/sha256"
 	"fmt"
 
 	"molt/engine"
@@ -64,6 +65,14 @@ func asked(s engine.Sampling, o *wire.Options) string {
 	if o.Seed != nil {
 		seed = fmt.Sprint(*o.Seed)
 	}
-	return fmt.Sprintf("temperature %v top_p %v top_k %d min_p %v max_tokens %d seed %s stop %q choose %d %s single %v",
-		s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Name, o.Single)
+	return fmt.Sprintf("temperature %v top_p %v top_k %d min_p %v max_tokens %d seed %s stop %q choose %d %s single %v format %q %s",
+		s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Name, o.Single, o.Format.Param, digest(o.Format.Schema))
+}
+
+// digest names a schema, "" for none.
+func digest(schema []byte) string {
+	if schema == nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(schema))
 }

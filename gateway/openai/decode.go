@@ -222,11 +222,7 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 	if s, ok := f.Get("stream_options"); ok {
 		o.Usage = wire.Read(s, "stream_options").Flag("include_usage", false)
 	}
-	if format, ok := f.Get("response_format"); ok {
-		if kind := wire.Read(format, "response_format").Text("type"); kind != "text" {
-			o.Constrained = "response_format"
-		}
-	}
+	o.Format = f.ReadFormat("response_format")
 	for _, legacy := range []string{"functions", "function_call"} {
 		if v, ok := f.Get(legacy); ok && v.Text() != "auto" {
 			return wire.Badf(legacy, "is not understood; send tools and tool_choice")

@@ -111,10 +111,9 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 		return wire.Badf("conversation", "conversations are not stored; send the input, or previous_response_id")
 	}
 	if text, ok := f.Get("text"); ok {
-		if format, ok := wire.Read(text, "text").Get("format"); ok {
-			if kind := wire.Read(format, "text.format").Text("type"); kind != "text" {
-				o.Constrained = "text.format"
-			}
+		t := wire.Read(text, "text")
+		if o.Format = t.ReadFormat("format"); t.Problem != nil {
+			return t.Problem
 		}
 	}
 	if p := readChoice(f, r); p != nil {

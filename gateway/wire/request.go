@@ -45,10 +45,46 @@ type Options struct {
 	TokenIDs                bool // report ids
 	Usage                   bool // of a stream: report usage at its end
 	Choose                  Choice
-	Single                  bool   // at most one call
-	Echo                    bool   // of a raw completion: repeat the prompt
-	Hidden                  bool   // do not show reasoning
-	Constrained             string // what the reply would have to conform to, "" for nothing
+	Single                  bool // at most one call
+	Echo                    bool // of a raw completion: repeat the prompt
+	Hidden                  bool // do not show reasoning
+	Format                  Format
+}
+
+// Format is what a reply has to conform to. The zero Format is text.
+type Format struct {
+	Param  string // the request's field
+	Schema []byte // a JSON schema; nil for any JSON object
+}
+
+// ReadFormat reads a format of type text, json_object or json_schema.
+func (f *Fields) ReadFormat(name string) Format {
+	v, ok := f.Get(name)
+	if !ok {
+		return Format{}
+	}
+	in := Read(v, f.At(name))
+	out := Format{Param: in.Path}
+	switch kind := in.Text("type"); kind {
+	case "text":
+		return Format{}
+	case "json_object":
+	case "json_schema":
+		if inner, ok := in.Get("json_schema"); ok {
+			in = Read(inner, in.At("json_schema"))
+		}
+		schema, ok := in.Get("schema")
+		if !ok {
+			in.fail(in.At("schema"), "is missing")
+		}
+		out.Schema = schema.AppendJSON(nil)
+	default:
+		in.fail(in.At("type"), "is %q; want text, json_object or json_schema", kind)
+	}
+	if f.Problem == nil {
+		f.Problem = in.Problem
+	}
+	return out
 }
 
 // Choice says whether tools may or must be called.
