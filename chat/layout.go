@@ -80,33 +80,36 @@ func (r *Renderer) turn(before Conversation, said Message) ([]int32, string, err
 	if r.end == "" {
 		return nil, "", fmt.Errorf("nothing ends the assistant's turn: %w", ErrNotLocal)
 	}
-	m := &mask{controls: r.controls}
 	n := len(before.Messages)
-	c, err := m.conversation(Conversation{append(before.Messages[:n:n], said), before.Tools})
+	end := ""
+	text, err := r.render(Conversation{append(before.Messages[:n:n], said), before.Tools}, func(c Conversation) (text string, err error) {
+		text, end, err = r.turnText(c, n)
+		return text, err
+	})
 	if err != nil {
 		return nil, "", err
 	}
+	return text.ids, strings.TrimSuffix(text.plain(), end), nil
+}
+
+// turnText renders message n, its end of turn included.
+func (r *Renderer) turnText(c Conversation, n int) (text, end string, err error) {
 	whole, err := r.template.Render(c, false)
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
 	prompt, err := r.template.Render(Conversation{c.Messages[:n], c.Tools}, true)
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
 	text, ok := strings.CutPrefix(whole, prompt)
 	if !ok {
-		return nil, "", fmt.Errorf("a turn does not begin where the prompt ends: %w", ErrNotLocal)
+		return "", "", fmt.Errorf("a turn does not begin where the prompt ends: %w", ErrNotLocal)
 	}
 	at := r.ending(text)
 	if at < 0 || r.lent {
-		return nil, "", fmt.Errorf("a turn does not end with %s: %w", r.end, ErrNotLocal)
+		return "", "", fmt.Errorf("a turn does not end with %s: %w", r.end, ErrNotLocal)
 	}
-	end := r.delimiter(text[at:])
-	parts, _ := m.parts(text[:at+len(end)])
-	var plain strings.Builder
-	for _, p := range parts {
-		plain.WriteString(p.Text)
-	}
-	return r.tok.EncodeParts(parts...), strings.TrimSuffix(plain.String(), end), nil
+	end = r.delimiter(text[at:])
+	return text[:at+len(end)], end, nil
 }

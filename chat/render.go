@@ -125,25 +125,16 @@ func (r *Renderer) Prompt(c Conversation) (Observation, error) {
 	if err := c.Validate(); err != nil {
 		return Observation{}, err
 	}
-	m := &mask{controls: r.controls}
-	c, err := m.conversation(c)
+	text, err := r.render(c, func(c Conversation) (string, error) { return r.template.Render(c, true) })
 	if err != nil {
 		return Observation{}, err
 	}
-	text, err := r.template.Render(c, true)
-	if err != nil {
-		return Observation{}, err
-	}
-	return r.observe(m, text), nil
+	return text.observe(), nil
 }
 
-func (r *Renderer) observe(m *mask, text string) Observation {
-	parts, masked := m.parts(text)
-	return Observation{
-		IDs:    r.tok.EncodeParts(parts...),
-		Tail:   text[max(0, len(text)-tailBytes):],
-		Masked: masked,
-	}
+func (r rendering) observe() Observation {
+	_, masked := r.mask.parts(r.text)
+	return Observation{IDs: r.ids, Tail: r.text[max(0, len(r.text)-tailBytes):], Masked: masked}
 }
 
 // Bridge renders what comes between a sampled turn and the next: before is the conversation up to the turn, turn what the
@@ -156,18 +147,18 @@ func (r *Renderer) Bridge(before Conversation, turn Message, next []Message, las
 	if r.local {
 		before = brief
 	}
-	m := &mask{controls: r.controls}
-	c, err := m.conversation(Conversation{slices.Concat(before.Messages, []Message{turn}, next), before.Tools})
-	if err != nil {
-		return Observation{}, err
-	}
-	suffix, rewrites, err := r.suffix(c, len(before.Messages))
+	whole := Conversation{slices.Concat(before.Messages, []Message{turn}, next), before.Tools}
+	var rewrites bool
+	text, err := r.render(whole, func(c Conversation) (suffix string, err error) {
+		suffix, rewrites, err = r.suffix(c, len(before.Messages))
+		return suffix, err
+	})
 	if err != nil {
 		return Observation{}, fmt.Errorf("chat: bridging to the next turn: %w", err)
 	}
-	o := r.observe(m, suffix)
+	o := text.observe()
 	o.Rewrites = rewrites
-	if first, ok := r.tok.ID(r.delimiter(suffix)); !ok || len(o.IDs) == 0 || o.IDs[0] != first {
+	if first, ok := r.tok.ID(r.delimiter(text.text)); !ok || len(o.IDs) == 0 || o.IDs[0] != first {
 		return Observation{}, fmt.Errorf("chat: bridging to the next turn: its first token is not the end of the last: %w", ErrNotLocal)
 	}
 	o.IDs = r.shown(o.IDs, last)

@@ -32,6 +32,7 @@ const (
 type controls struct {
 	all, special *tokenizer.Guard // special: those that delimit turns
 	byFirst      [256][]control   // by first byte, longest first
+	byID         map[int32]control
 }
 
 type control struct {
@@ -40,10 +41,11 @@ type control struct {
 }
 
 func newControls(t *tokenizer.Tokenizer) *controls {
-	c := &controls{all: t.NewGuard(false), special: t.NewGuard(true)}
+	c := &controls{all: t.NewGuard(false), special: t.NewGuard(true), byID: map[int32]control{}}
 	for _, a := range t.AddedTokens() {
 		if t.IsControl(a.ID) {
-			c.byFirst[a.Content[0]] = append(c.byFirst[a.Content[0]], control{a.Content, a.Special})
+			c.byID[a.ID] = control{a.Content, a.Special}
+			c.byFirst[a.Content[0]] = append(c.byFirst[a.Content[0]], c.byID[a.ID])
 		}
 	}
 	for i := range c.byFirst {
@@ -55,6 +57,9 @@ func newControls(t *tokenizer.Tokenizer) *controls {
 // mask replaces control strings in the messages that are rendered for one observation.
 type mask struct {
 	controls *controls
+	inside   []control       // words that can stand inside one of these are masked too (words.go)
+	shown    map[string]bool // but for these
+	words    map[string]bool // that were
 	table    []masked        // what each private character stands for
 	chars    map[masked]rune // and back
 	err      error
@@ -72,7 +77,7 @@ func (m *mask) conversation(c Conversation) (Conversation, error) {
 		out.Messages[i] = m.message(c.Messages[i])
 	}
 	for i, t := range c.Tools {
-		out.Tools[i] = ToolSpec{m.text(t.Name, true), m.value(t.Spec)}
+		out.Tools[i] = ToolSpec{m.text(t.Name, true), m.spec(t.Spec)}
 	}
 	return out, m.err
 }
@@ -101,26 +106,11 @@ func (m *mask) value(v Value) Value {
 	case KindObject:
 		v.members = slices.Clone(v.members)
 		for i, member := range v.members {
-			v.members[i] = Member{m.key(member.Name), m.value(member.Value)}
+			v.members[i] = Member{m.text(member.Name, true), m.value(member.Value)}
 		}
 	}
 	return v
 }
-
-// key masks the name of a member. Some templates lay out arguments as markup, <key>…</key>; a name that would be a control
-// string there is masked as well, unless it is one of the words of JSON schema, which templates look up.
-func (m *mask) key(s string) string {
-	for _, tag := range []string{"<" + s + ">", "</" + s + ">"} {
-		found := m.controls.all.Find(tag)
-		if len(found) == 1 && found[0] == (tokenizer.Found{From: 0, To: len(tag), Whole: true}) && s != "" && !slices.Contains(schemaWords, s) {
-			return string(m.put(masked{s, false}))
-		}
-	}
-	return m.text(s, true)
-}
-
-var schemaWords = strings.Fields("$ref additionalProperties allOf anyOf arguments const content default description enum examples format function " +
-	"id items maximum minimum name nullable oneOf parameters pattern properties required return returns role strict title type value")
 
 // text masks what spells a control string (all, or the delimiters only) or could together with the rendering around it,
 // and characters that look like our own private ones.
@@ -130,32 +120,37 @@ func (m *mask) text(s string, all bool) string {
 		guard = m.controls.all
 	}
 	found := guard.Find(s)
-	if len(found) == 0 && !strings.ContainsFunc(s, private) {
+	if len(found) == 0 && len(m.inside) == 0 && !strings.ContainsFunc(s, private) {
 		return s
 	}
 	var b strings.Builder
 	done := 0 // s[:done] is in b
 	for _, f := range found {
-		m.copy(&b, s[done:f.From])
+		m.copy(&b, s[done:f.From], all)
 		b.WriteRune(m.put(masked{s[f.From:f.To], f.Whole}))
 		done = f.To
 	}
-	m.copy(&b, s[done:])
+	m.copy(&b, s[done:], all)
 	return b.String()
 }
 
-// copy writes s, with its private characters masked.
-func (m *mask) copy(b *strings.Builder, s string) {
-	for {
-		i := strings.IndexFunc(s, private)
-		if i < 0 {
-			b.WriteString(s)
-			return
+// copy writes s, with its private characters masked, and its words that can stand inside a control string.
+func (m *mask) copy(b *strings.Builder, s string, all bool) {
+	for s != "" {
+		r, n := utf8.DecodeRuneInString(s)
+		if !private(r) {
+			n = stretch(s, len(m.inside) > 0)
 		}
-		_, size := utf8.DecodeRuneInString(s[i:])
-		b.WriteString(s[:i])
-		b.WriteRune(m.put(masked{s[i : i+size], false}))
-		s = s[i+size:]
+		switch {
+		case private(r):
+			b.WriteRune(m.put(masked{s[:n], false}))
+		case wordRune(r) && m.within(s[:n], all):
+			m.words[s[:n]] = true
+			b.WriteRune(m.put(masked{s[:n], false}))
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
 	}
 }
 

@@ -57,6 +57,11 @@ func (g *Guard) Find(text string) []Found {
 	return merged(found)
 }
 
+// Within reports whether a piece of text can stand inside a spelling of token.
+func (g *Guard) Within(token, piece string) bool {
+	return strings.Contains(token, piece) || len(g.folded.tokens) > 0 && strings.Contains(g.fold.text(token), g.fold.text(piece))
+}
+
 // merged joins stretches that overlap.
 func merged(found []Found) []Found {
 	slices.SortStableFunc(found, func(a, b Found) int { return a.From - b.From })
@@ -116,8 +121,8 @@ func (s *spellings) find(text string) []Found {
 }
 
 // tail is the length of what text before it could complete: the end of a token, or all of text if it lies within one. A
-// bare word is let through: templates compare words ("object", "tool_call"), and none writes the rest of a control string
-// around one that is not its own.
+// bare word is let through, since templates compare words ("object", "tool_call"): who writes it between brackets finds it by
+// Within.
 func (s *spellings) tail(text string) int {
 	start := reversed(text[:min(len(text), s.longest-1)])
 	for from := range start {
