@@ -142,7 +142,7 @@ func TestEveryRolloutFails(t *testing.T) {
 			c.Rollout.Samples = 2
 			_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
 			wantProblem(t, err, problem.Alarm, "incomplete_group")
-			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
+			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") || !slices.Contains(names, "nothing-graded") {
 				t.Errorf("raised %q", names)
 			}
 			ended, _ := metrics.Last[metrics.RunEnded](eventsOf(t, c))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"molt/agent"
@@ -66,6 +67,7 @@ type rlRun struct {
 	clock    *attempt.Clock   // since the last step
 	sampling *attempt.Sampled // since the weights that serve were published
 	share    float64          // of ckpt.max_mem for the policy's part of checkpoints
+	lost     atomic.Int64     // groups in a row of which nothing was graded
 	unparsed bool             // the alarm about unread tool calls was raised
 	closers  []func() error   // in order of start; close goes backwards
 }
@@ -119,6 +121,7 @@ func (r *rlRun) step(ctx context.Context, batch sched.Batch) error {
 	step := r.saved.Step + 1
 	r.boundary = nil
 	r.clock.Lap("generate")
+	r.lost.Store(0)
 	trained, err := r.trainer.Step(ctx, batch.Groups)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 
+	"molt/internal/spell"
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
@@ -192,9 +193,35 @@ func (r *rlRun) note(t *traj.Rollout) {
 // dropped tells about a group that will not train.
 func (r *rlRun) dropped(g *traj.Group) {
 	r.recorder.forget(g.ID, len(g.Rollouts))
-	if g.Filtered != string(traj.Cancelled) {
-		r.log.Emit(metrics.Note{Text: fmt.Sprintf("group %d (prompt %s) does not train: %s", g.ID, g.Prompt, g.Filtered)})
+	if g.Filtered == string(traj.Cancelled) {
+		return
 	}
+	why := failureOf(g)
+	text := fmt.Sprintf("group %d (prompt %s) does not train: %s", g.ID, g.Prompt, g.Filtered)
+	if why != "" {
+		text += "; the first that failed " + why
+	}
+	r.log.Emit(metrics.Note{Text: text})
+	if why == "" || len(g.Graded()) > 0 {
+		return
+	}
+	if r.lost.Add(1) == int64(r.cfg.Rollout.BatchSize) {
+		r.log.Emit(metrics.Alarm{
+			Name: "nothing-graded", Severity: metrics.Warning, Step: r.saved.Step,
+			Sentence: fmt.Sprintf("no rollout of the last %d prompts could be graded; the first of the newest %s", r.cfg.Rollout.BatchSize, why),
+			Fix:      "stop the run and mend the agent or its grader; else it goes through all prompts like this",
+		})
+	}
+}
+
+// failureOf says how the first rollout that was not graded ended; "" when all were.
+func failureOf(g *traj.Group) string {
+	for _, t := range g.Rollouts {
+		if t != nil && !t.Outcome.Graded() {
+			return fmt.Sprintf("ended as %s: %s", t.Outcome, metrics.Clean(spell.Cut(t.Detail, 300)))
+		}
+	}
+	return ""
 }
 
 // evaluate tries the held-out prompts with the weights that serve now, and remembers the best.
