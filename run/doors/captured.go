@@ -106,14 +106,11 @@ type endpoint struct {
 // Address implements agent.Endpoint.
 func (e *endpoint) Address() agent.Address { return e.address }
 
-// Nodes implements agent.Endpoint: the turns that train, and those before them.
-func (e *endpoint) Nodes() []traj.Node {
-	tree := e.Export().Tree
-	return pruned(e.Session.Nodes(), func(i int) bool { return e.agent.trains(&tree[i]) })
-}
+// Nodes implements agent.Endpoint: the turns that train; others that they stand on are observation.
+func (e *endpoint) Nodes() []traj.Node { return e.Select(e.agent.trains) }
 
 // trains reports whether a turn is to be learned from: its reply was accepted, and its kind is wanted.
-func (a *Agent) trains(n *capture.Node) bool {
+func (a *Agent) trains(n capture.Node) bool {
 	c := a.config.Agent.Capture
 	switch {
 	case n.Fate != forest.Accepted || n.Agent.Kind == forest.Judge:
@@ -124,30 +121,4 @@ func (a *Agent) trains(n *capture.Node) bool {
 		return c.SubAgents
 	}
 	return true
-}
-
-// pruned keeps the nodes that are wanted and those that they stand on.
-func pruned(nodes []traj.Node, wanted func(int) bool) []traj.Node {
-	keep := make([]bool, len(nodes))
-	for i := range nodes {
-		for at := i; wanted(i) && at >= 0 && !keep[at]; at = nodes[at].Parent {
-			keep[at] = true
-		}
-	}
-	var kept []traj.Node
-	at := make([]int, len(nodes))
-	for i, n := range nodes {
-		if !keep[i] {
-			continue
-		}
-		at[i] = len(kept)
-		if n.Parent >= 0 {
-			n.Parent = at[n.Parent]
-		}
-		if len(kept) == 0 {
-			n.NewSegment = ""
-		}
-		kept = append(kept, n)
-	}
-	return kept
 }
