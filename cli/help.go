@@ -99,6 +99,8 @@ HF_TOKEN         token for gated and private models; without it that of $HF_TOKE
 HF_ENDPOINT      URL of another hub
 HF_HUB_OFFLINE   1 uses the cache only, and asks nobody
 
+MOLT_MAX_DOWNLOAD_GB   refuses to download a model of more gigabytes; without it there is no limit but the disk
+
 Nothing in the environment changes the result of a run.
 `
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -43,7 +44,7 @@ type Progress struct {
 }
 
 // FromEnvironment reads HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HUB_OFFLINE,
-// TRANSFORMERS_OFFLINE, HF_HUB_DISABLE_IMPLICIT_TOKEN and HF_HUB_DISABLE_SYMLINKS.
+// TRANSFORMERS_OFFLINE, HF_HUB_DISABLE_IMPLICIT_TOKEN and HF_HUB_DISABLE_SYMLINKS, and MOLT_MAX_DOWNLOAD_GB.
 func FromEnvironment(getenv func(string) string) (Config, error) {
 	home, err := hubHome(getenv)
 	if err != nil {
@@ -57,6 +58,13 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 	}
 	if u, err := url.Parse(c.Endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return Config{}, fmt.Errorf("hub: HF_ENDPOINT: %q must be a URL such as %s", c.Endpoint, defaultEndpoint)
+	}
+	if text := getenv("MOLT_MAX_DOWNLOAD_GB"); text != "" {
+		gigabytes, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(gigabytes > 0 && gigabytes <= 1e6) {
+			return Config{}, fmt.Errorf("hub: MOLT_MAX_DOWNLOAD_GB: %.40q must be a number of gigabytes above 0", text)
+		}
+		c.MaxBytes = int64(gigabytes * 1e9)
 	}
 	if isTrue(getenv("HF_HUB_DISABLE_IMPLICIT_TOKEN")) {
 		return c, nil

@@ -87,7 +87,7 @@ func (r *remote) plan(s store, commit string, files []remoteFile, p *progress) (
 	for _, f := range files {
 		total += f.bytes
 		if r.MaxBytes > 0 && (f.bytes > r.MaxBytes || total > r.MaxBytes) {
-			return nil, fmt.Errorf("has more than %d bytes, the limit for one model", r.MaxBytes)
+			return nil, fmt.Errorf("has more than %.4g GB, the limit for one model (MOLT_MAX_DOWNLOAD_GB)", float64(r.MaxBytes)/1e9)
 		}
 		if total < 0 {
 			return nil, errors.New("claims more bytes than there can be")

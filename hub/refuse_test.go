@@ -85,7 +85,7 @@ func TestRefusals(t *testing.T) {
 			entry("a.safetensors", int64(1)<<62, sha)(h, c)
 			entry("b.safetensors", int64(1)<<62, sha)(h, c)
 		}, "claims more bytes than there can be"},
-		{"over the limit", model, func(h *fakeHub, c *Config) { c.MaxBytes = 1000 }, "has more than 1000 bytes, the limit for one model"},
+		{"over the limit", model, func(h *fakeHub, c *Config) { c.MaxBytes = 1000 }, "has more than 1e-06 GB, the limit for one model (MOLT_MAX_DOWNLOAD_GB)"},
 		{"disk too small", model, func(h *fakeHub, c *Config) { c.free = func(string) (int64, bool) { return 10 << 20, true } }, "MB more in {cache}, where 10 MB are free; make room or set HF_HUB_CACHE to another disk"},
 		{"pickle only", with(map[string]string{"model.safetensors": ""}), nil, "has no safetensors but pytorch_model.bin, a pickle, which can run code when it is read"},
 		{"gguf only", map[string]string{"m.Q4_0.gguf": "GGUF"}, nil, "has no config.json, so it is no model for transformers but GGUF files; download one (m.Q4_0.gguf) and run molt model import"},
@@ -286,4 +286,15 @@ func FuzzNames(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDownloadLimit(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "2": 2e9, "0.5": 5e8, "0": -1, "-1": -1, "NaN": -1, "all": -1, "1e300": -1} {
+		c, err := FromEnvironment(func(name string) string {
+			return map[string]string{"HF_HOME": "/cache", "MOLT_MAX_DOWNLOAD_GB": text}[name]
+		})
+		if (err != nil) != (want < 0) || err == nil && c.MaxBytes != want {
+			t.Errorf("%q: %d, %v", text, c.MaxBytes, err)
+		}
+	}
 }

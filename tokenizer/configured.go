@@ -84,7 +84,7 @@ func (f flagged) token(id int32, named bool) AddedToken {
 // configured are the added tokens as the configuration leaves them, by id.
 func (t *Tokenizer) configured(config []byte) ([]AddedToken, error) {
 	var c tokenConfig
-	if err := json.Unmarshal(config, &c); err != nil {
+	if err := readable(json.Unmarshal(config, &c)); err != nil {
 		return nil, err
 	}
 	extra, err := c.extra()

@@ -79,7 +79,11 @@ func (t *Tokenizer) readStages(f file) (plain []preTokenizer, err error) {
 // strict decodes value into out and refuses members that out does not name. Duplicate names and broken UTF-8 are
 // refused by the decoder.
 func strict(value []byte, out any) error {
-	err := json.Unmarshal(value, out, json.RejectUnknownMembers(true))
+	return readable(json.Unmarshal(value, out, json.RejectUnknownMembers(true)))
+}
+
+// readable says where in a file an error is, and nothing of types of Go.
+func readable(err error) error {
 	var s *json.SemanticError
 	if !errors.As(err, &s) {
 		return err

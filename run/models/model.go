@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"molt/chat"
@@ -85,6 +86,9 @@ func unusable(name, path string, err error) error {
 	p := &problem.Problem{Code: problem.Model, Where: path, What: err.Error(), Fix: "mend the folder, or choose another model", Err: err}
 	if errors.Is(err, fs.ErrNotExist) && !exists(name) {
 		p.Where, p.What, p.Fix = name, "there is no such model", nearbyModels(name)
+		if !strings.ContainsAny(name, `/\`) {
+			p.Fix += "; a name without a slash is a folder here, and models of the hub are called org/name"
+		}
 	}
 	if problem.Lacking(err) {
 		p.Code, p.Fix = problem.Resource, "make room in memory; the same command goes on"
