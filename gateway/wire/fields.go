@@ -94,6 +94,16 @@ func (f *Fields) Number(name string, low, high float64) *float64 {
 	return &x
 }
 
+// temperature reads 0, which takes the likeliest token, or what an engine can divide logits by.
+func (f *Fields) temperature(name string) *float64 {
+	t := f.Number(name, 0, 1e4)
+	if t != nil && *t != 0 && *t < 1e-4 {
+		f.fail(f.At(name), "is %v; want 0, or a number from 0.0001 to 10000", *t)
+		return nil
+	}
+	return t
+}
+
 // Int reads an integer in a range; nil when it is missing or null.
 func (f *Fields) Int(name string, low, high int64) *int64 {
 	v, ok := f.Get(name)
@@ -151,7 +161,7 @@ func (f *Fields) Stops(name string) []string {
 
 // Sampling reads the settings that are spelled alike on every wire.
 func (f *Fields) Sampling(o *Options) {
-	o.Temperature = f.Number("temperature", 0, 100)
+	o.Temperature = f.temperature("temperature")
 	o.TopP = f.Number("top_p", 0, 1)
 	o.MinP = f.Number("min_p", 0, 1)
 	if k := f.Int("top_k", -1, 1<<31-1); k != nil {
