@@ -3,6 +3,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -30,6 +31,7 @@ type Fault struct {
 	After   int                       // tokens sampled before it strikes
 	Times   int                       // how many requests it strikes; 0 means 1
 	Pause   time.Duration             // of Slow
+	Err     error                     // of Broken; nil says that the script broke it
 	Weights *engine.Weights           // of Switch; nil serves the same weights under the next version
 }
 
@@ -64,7 +66,7 @@ func (f Fault) err() error {
 	case Unavailable:
 		return fmt.Errorf("503 by the script: %w", engine.ErrUnavailable)
 	case Broken:
-		return errBroken
+		return cmp.Or(f.Err, errBroken)
 	case MissingLogp:
 		return errMissingLogp
 	}

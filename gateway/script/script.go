@@ -14,6 +14,7 @@ package script
 import (
 	"bufio"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -97,11 +98,13 @@ func New(lines []Line, tok *tokenizer.Tokenizer, end int32, context int) *Engine
 	return e
 }
 
+var errSpent = errors.New("the script has no line left for this prompt")
+
 // reply chooses the line for a request, and prepares its trouble.
 func (e *Engine) reply(r engine.Request) []int32 {
 	l, ok := e.take(r)
 	if !ok {
-		e.Inject(enginetest.Fault{Trouble: enginetest.Broken, Match: same(r)})
+		e.Inject(enginetest.Fault{Trouble: enginetest.Broken, Err: errSpent, Match: same(r)})
 		return []int32{e.end}
 	}
 	if l.Trouble != "" {

@@ -55,7 +55,7 @@ func TestScript(t *testing.T) {
 		}
 	}
 	empty := New(nil, r.Tokenizer(), end, 1000)
-	if _, _, err := play(t, empty, "x", "x"); err == nil || errors.Is(err, engine.ErrUnavailable) {
+	if _, _, err := play(t, empty, "x", "x"); !errors.Is(err, errSpent) || errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("at the end of a script: %v", err)
 	}
 }
