@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -54,6 +55,19 @@ type Options struct {
 	Sample    int    `json:"sample"`
 	Attempt   int    `json:"attempt"`
 	MaxTokens int    `json:"max_tokens,omitzero"` // of the session; 0 means the gateway's
+}
+
+// Validate names the first option that no rollout can have, by its name in JSON.
+func (o *Options) Validate() error {
+	for _, option := range []struct {
+		name  string
+		value int
+	}{{"sample", o.Sample}, {"attempt", o.Attempt}, {"max_tokens", o.MaxTokens}} {
+		if option.value < 0 || option.value > math.MaxInt32 {
+			return fmt.Errorf("%s is %d; want 0 to %d", option.name, option.value, math.MaxInt32)
+		}
+	}
+	return nil
 }
 
 // Open starts a session with a key that cannot be guessed.

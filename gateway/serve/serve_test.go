@@ -149,6 +149,22 @@ func TestThreeWires(t *testing.T) {
 	}
 }
 
+// TestOptionsOfASession: what no rollout can have is refused, with its name.
+func TestOptionsOfASession(t *testing.T) {
+	l := newLab(t, nil, nil)
+	for body, want := range map[string]string{
+		`{"max_tokens":-1}`:       "max_tokens is -1",
+		`{"attempt":-2}`:          "attempt is -2",
+		`{"sample":-3}`:           "sample is -3",
+		`{"sample":2147483648}`:   "sample is 2147483648",
+		`{"max_tokens":"unread"}`: "options of a session",
+	} {
+		if status, text := l.do("POST", "/sessions", body); status != 400 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	l := newLab(t, []script.Line{{Text: "ok", Loop: true}}, nil)
 	key := l.session.Key

@@ -83,6 +83,8 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 			p = wire.Badf("", "%v", err)
 		} else if err := json.Unmarshal(body, &o, json.RejectUnknownMembers(true)); err != nil {
 			p = wire.Badf("", "options of a session: %v", err)
+		} else if err := o.Validate(); err != nil {
+			p = wire.Badf("", "options of a session: %v", err)
 		}
 	}
 	if p != nil {
