@@ -218,7 +218,7 @@ func needs(row any) string {
 }
 
 func settings() string {
-	out := "| setting | what it does | formula | default | paper | read | test |\n|---|---|---|---|---|---|---|\n"
+	out := "| setting | what it does | formula | default of the room | paper | read | test |\n|---|---|---|---|---|---|---|\n"
 	for _, s := range Settings {
 		value := reflect.ValueOf(Default())
 		for _, name := range strings.Split(s.Field, ".") {

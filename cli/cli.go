@@ -139,6 +139,9 @@ func mistyped(err error, args []string) error {
 			full = append(full, name)
 		}
 	}
+	if flag == "model" {
+		full = []string{"--model.model_name_or_path"}
+	}
 	if len(full) == 0 {
 		return usage(err.Error())
 	}

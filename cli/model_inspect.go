@@ -73,7 +73,7 @@ func (f *textFlags) open(template string) (*models.Text, error) {
 type modelRenderCmd struct {
 	textFlags
 	Template string `placeholder:"FILE" help:"Use this chat template (Jinja)."`
-	Date     string `placeholder:"YYYY-MM-DD" help:"What the template is told when it asks for the date (default today)."`
+	Date     string `placeholder:"YYYY-MM-DD" help:"What the template is told when it asks for the date (default 2024-07-26, as in every run)."`
 }
 
 // Help shows the form of the lines.
@@ -89,7 +89,7 @@ Example:
 }
 
 func (c *modelRenderCmd) Run(ctx context.Context, a *app) error {
-	now := time.Now()
+	now := models.PromptDate
 	if c.Date != "" {
 		var err error
 		if now, err = time.Parse(time.DateOnly, c.Date); err != nil {

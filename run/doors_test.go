@@ -131,14 +131,15 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 		code   problem.Code
 		says   string
 	}{
-		"no such file":     {func(c *recipe.AgentConfig) { c.Path = "absent.py" }, problem.Setting, "no such file"},
-		"no such hub":      {func(c *recipe.AgentConfig) { c.Path = "hub:gym" }, problem.Setting, `no hub is called "gym"`},
-		"no such preset":   {func(c *recipe.AgentConfig) { c.Preset = "cursor" }, problem.Setting, `no harness is called "cursor"`},
-		"no such program":  {func(c *recipe.AgentConfig) { c.Command = "no-such-program {prompt}" }, problem.Resource, "not found"},
-		"no placeholder":   {func(c *recipe.AgentConfig) { c.Command = "echo {label}" }, problem.Setting, "{label} is no placeholder"},
-		"two agents":       {func(c *recipe.AgentConfig) { c.Command, c.Path = "true", "a.py" }, problem.Combined, "already says what the agent is"},
-		"no grader":        {func(c *recipe.AgentConfig) { c.Command, c.Reward.From = "true", "grader" }, problem.Setting, "Reward.Grader"},
-		"an unread grader": {func(c *recipe.AgentConfig) { c.Command, c.Reward.Grader = "true", "true" }, problem.Combined, "agent.reward.from grader"},
+		"no such file":                    {func(c *recipe.AgentConfig) { c.Path = "absent.py" }, problem.Setting, "no such file"},
+		"no such hub":                     {func(c *recipe.AgentConfig) { c.Path = "hub:gym" }, problem.Setting, `no hub is called "gym"`},
+		"no such preset":                  {func(c *recipe.AgentConfig) { c.Preset, c.Reward.From = "cursor", "file" }, problem.Setting, `no harness is called "cursor"`},
+		"a harness that prints no reward": {func(c *recipe.AgentConfig) { c.Preset = "pi" }, problem.Combined, "a harness prints no reward"},
+		"no such program":                 {func(c *recipe.AgentConfig) { c.Command = "no-such-program {prompt}" }, problem.Resource, "not found"},
+		"no placeholder":                  {func(c *recipe.AgentConfig) { c.Command = "echo {label}" }, problem.Setting, "{label} is no placeholder"},
+		"two agents":                      {func(c *recipe.AgentConfig) { c.Command, c.Path = "true", "a.py" }, problem.Combined, "already says what the agent is"},
+		"no grader":                       {func(c *recipe.AgentConfig) { c.Command, c.Reward.From = "true", "grader" }, problem.Setting, "Reward.Grader"},
+		"an unread grader":                {func(c *recipe.AgentConfig) { c.Command, c.Reward.Grader = "true", "true" }, problem.Combined, "agent.reward.from grader"},
 	} {
 		c := microRL(t)
 		c.Agent.Name = recipe.Defaults().Agent.Name

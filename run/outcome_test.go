@@ -163,6 +163,16 @@ func TestEveryRolloutFails(t *testing.T) {
 	}
 }
 
+// TestHopelessRunsEnd: long before the budget is spent, and with the reason of the first failure.
+func TestHopelessRunsEnd(t *testing.T) {
+	c := microRL(t)
+	c.Agent.Name, c.Data.Prompts, c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = "faulty", rowsOf(t, 200, "panic"), nil, 0, false
+	c.Rollout.Samples, c.Train.BatchSize = 2, 0
+	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
+	wantProblem(t, err, problem.Alarm, "no rollout of the last 32 prompts could be graded")
+	wantProblem(t, err, problem.Alarm, "ended as harness: Step of turn 0: panic")
+}
+
 // TestTheLastPromptsRunOut: a run by episodes has no last step to evaluate at; it evaluates when the prompts are used up.
 func TestTheLastPromptsRunOut(t *testing.T) {
 	c := microRL(t)

@@ -15,6 +15,7 @@ import (
 	"molt/run/attempt"
 	"molt/run/folder"
 	"molt/run/machine"
+	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/train"
 	"molt/traj"
@@ -205,7 +206,14 @@ func (r *rlRun) dropped(g *traj.Group) {
 	if why == "" || len(g.Graded()) > 0 {
 		return
 	}
-	if r.lost.Add(1) == int64(r.cfg.Rollout.BatchSize) {
+	lost := r.lost.Add(1)
+	if hopeless := max(int64(leastHopeless), 2*int64(r.cfg.Rollout.BatchSize)); lost == hopeless {
+		r.fail(&problem.Problem{
+			Code: problem.Alarm, Where: r.folder.Path, What: fmt.Sprintf("no rollout of the last %d prompts could be graded", lost),
+			Why: "the first of the newest " + why, Fix: "mend the agent or its grader; `molt eval --eval.max_samples 1` tries it on one prompt",
+		})
+	}
+	if lost == int64(r.cfg.Rollout.BatchSize) {
 		r.log.Emit(metrics.Alarm{
 			Name: "nothing-graded", Severity: metrics.Warning, Step: r.saved.Step,
 			Sentence: fmt.Sprintf("no rollout of the last %d prompts could be graded; the first of the newest %s", r.cfg.Rollout.BatchSize, why),
@@ -213,6 +221,10 @@ func (r *rlRun) dropped(g *traj.Group) {
 		})
 	}
 }
+
+// leastHopeless is how many prompts in a row must go by without a graded rollout before a run ends itself, however small its
+// batches are.
+const leastHopeless = 32
 
 // failureOf says how the first rollout that was not graded ended; "" when all were.
 func failureOf(g *traj.Group) string {

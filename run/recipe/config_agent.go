@@ -110,5 +110,7 @@ func (c *Config) checkAgent(refuse func(setting, why, fix string)) {
 		refuse("agent.preset", "agent.path or agent.command already says what the agent is", "choose one")
 	case a.Path != "" && a.Command != "":
 		refuse("agent.path", "agent.command already says what the agent is", "choose one")
+	case a.Preset != "" && a.Reward.From == "output":
+		refuse("agent.reward.from", "a harness prints no reward", "choose grader, url or judge, or file if it is asked to write $MOLT_RESULT_FILE")
 	}
 }
