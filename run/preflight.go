@@ -181,6 +181,9 @@ func (p *rlPlan) data(ctx context.Context) error {
 	if p.heldOut, err = tasks.HeldOut(evalSets, c.Train.Seed); err != nil {
 		return err
 	}
+	if err := doors.Identify(p.inputs, &c.Agent); err != nil {
+		return err
+	}
 	p.inputs, err = tasks.Digests(p.inputs, append(append([]string{}, c.Data.Prompts...), c.Eval.Dataset...))
 	return err
 }

@@ -108,7 +108,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	// Requests end by themselves: their contexts descend from ctx. One that does not is cut off.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	// A connection on which nothing was asked yet counts as idle after 5 s.
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
 		return errors.Join(fmt.Errorf("serve: ending: %w", err), server.Close())
