@@ -251,12 +251,20 @@ func broken(t *testing.T, k *kit) cell {
 		return r.failed(t, "no turn that ended its run was accepted")
 	case strings.HasPrefix(thinking, story[0]) && slices.Equal(story[1:], over(texts)):
 		return cell{"ok, goes on", "it keeps what it had of the broken reply: that part trains, the rest is dropped"}
-	case k.both != "" && strings.HasPrefix(thinking, story[0]) && slices.Equal(slices.Compact(story[1:]), over(texts)):
+	case k.both != "" && slices.Equal(slices.Compact(story[part(story):]), over(texts)):
 		return cell{"ok, both", k.both}
 	case len(story) == 2 && k.breaks != "" && slices.Equal(story, over([]string{texts[0], k.end()})):
 		return cell{"ok, edits", k.breaks}
 	}
 	return r.failed(t, "the turns are %q", story)
+}
+
+// part counts the parts of a reply at the beginning of a story.
+func part(story []string) int {
+	if strings.HasPrefix(thinking, story[0]) {
+		return 1
+	}
+	return 0
 }
 
 // story are the turns that lead to an accepted one with this text.

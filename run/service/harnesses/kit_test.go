@@ -35,7 +35,7 @@ var kits = []*kit{
 	{preset: "codex", shell: tool("exec_command", "cmd"), helper: tool("multi_agent_v1.spawn_agent", "message"), wait: "4",
 		summary: "CONTEXT CHECKPOINT COMPACTION", short: 48_000},
 	opencode("opencode"),
-	both("opencode-responses"),
+	opencode("opencode-responses"),
 	opencode("opencode-anthropic"),
 	{preset: "pi", shell: tool("bash", "command"), lasting: "it compacts between prompts, and a run without a person has one"},
 	{preset: "qwen", shell: tool("run_shell_command", "command", "description", "x"), helper: tool("agent", "prompt", "description", "look", "subagent_type", "general-purpose"),
@@ -48,15 +48,10 @@ var kits = []*kit{
 	{preset: "mini-swe-agent", shell: tool("bash", "command"), final: tool("bash", "command")("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")},
 }
 
-func both(preset string) *kit {
-	k := opencode(preset)
-	k.both = "it keeps the items that were whole, asks again, and later shows both; what is shown again does not train again"
-	return k
-}
-
 func opencode(preset string) *kit {
 	return &kit{preset: preset, title: "Generate a title for this conversation", shell: tool("bash", "command", "description", "x"),
-		helper: tool("task", "prompt", "description", "look", "subagent_type", "general"), summary: "anchored summary", short: 60_000}
+		helper: tool("task", "prompt", "description", "look", "subagent_type", "general"), summary: "anchored summary", short: 60_000,
+		both: "when a reply lacks its end it may keep the items that were whole, ask again, and later show both; what is shown again does not train again"}
 }
 
 // tool makes calls of a tool: one argument that varies, and others that do not.
