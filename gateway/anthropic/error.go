@@ -28,6 +28,7 @@ var classes = [...]struct {
 	wire.Bad:          {400, "invalid_request_error"},
 	wire.Overflow:     {400, "invalid_request_error"},
 	wire.Unauthorized: {401, "authentication_error"},
+	wire.Forbidden:    {403, "permission_error"},
 	wire.Missing:      {404, "not_found_error"},
 	wire.TooLarge:     {413, "request_too_large"},
 	wire.BadMedia:     {415, "invalid_request_error"},

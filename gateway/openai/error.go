@@ -49,6 +49,7 @@ var classes = [...]struct {
 	wire.Bad:          {400, "invalid_request_error", ""},
 	wire.Overflow:     {400, "invalid_request_error", "context_length_exceeded"},
 	wire.Unauthorized: {401, "invalid_request_error", "invalid_api_key"},
+	wire.Forbidden:    {403, "invalid_request_error", "forbidden"},
 	wire.Missing:      {404, "invalid_request_error", "not_found"},
 	wire.TooLarge:     {413, "invalid_request_error", "request_too_large"},
 	wire.BadMedia:     {415, "invalid_request_error", "unsupported_media_type"},

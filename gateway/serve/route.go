@@ -83,6 +83,10 @@ var posts = map[string]dialect{
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key, path, ok := split(r.URL)
+	if _, private := listensAt(r); private && !here(hostname(r)) {
+		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Forbidden, Message: "the server answers on this machine only, by the name localhost or a loopback address, not " + strconv.Quote(hostname(r))})
+		return
+	}
 	if !ok {
 		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Missing, Message: "no such path"})
 		return

@@ -299,7 +299,7 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", path)
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", path)
 	answer, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil || !strings.Contains(answer, "400") {
 		t.Errorf("a body that does not come: %q, %v", answer, err)

@@ -100,11 +100,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) opened(r *http.Request, session *capture.Session) Opened {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	base := scheme + "://" + r.Host + "/s/" + session.Key
+	base := address(r) + "/s/" + session.Key
 	return Opened{
 		ID: session.ID, Key: session.Key, Base: base, OpenAI: base + "/v1", Model: s.config.Gateway.Model(),
 		ExpiresAt: time.Unix(session.Expires, 0).UTC().Format(time.RFC3339),

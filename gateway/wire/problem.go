@@ -11,6 +11,7 @@ const (
 	Bad          Class = iota // the request can never succeed
 	Overflow                  // the conversation is too long: compact it
 	Unauthorized              // no such key
+	Forbidden                 // asked by a name that is not the server's
 	Missing                   // no such thing
 	TooLarge                  // the body is too large
 	BadMedia                  // the body is coded in a way that is not read
