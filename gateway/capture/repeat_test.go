@@ -183,7 +183,7 @@ func TestBrokenStreams(t *testing.T) {
 			if p != nil {
 				t.Fatal(p)
 			}
-			for kept.Content != "I" {
+			for kept.Content == "" {
 				deltas, p := call.Next(t.Context(), nil)
 				if p != nil {
 					t.Fatal(p)
