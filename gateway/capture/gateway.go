@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"molt/chat"
 	"molt/chat/grammar"
 )
@@ -18,7 +20,8 @@ import (
 // Gateway opens sessions and finds them. It is safe for concurrent use.
 type Gateway struct {
 	config Config
-	folds  bool // the template takes no system message but the first
+	lock   *flock.Flock // of the folder; nil without one
+	folds  bool         // the template takes no system message but the first
 	counts counters
 	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
 
@@ -41,8 +44,11 @@ func New(c Config) (*Gateway, error) {
 		return newWords(c.Renderer.Tokenizer(), c.Generator.Capabilities().Vocab)
 	})
 	if c.Folder != "" {
+		if err := g.acquire(); err != nil {
+			return nil, err
+		}
 		if err := g.restore(); err != nil {
-			return nil, fmt.Errorf("capture: restoring sessions: %w", err)
+			return nil, errors.Join(fmt.Errorf("capture: restoring sessions: %w", err), g.lock.Close())
 		}
 	}
 	return g, nil
@@ -137,6 +143,9 @@ func (g *Gateway) Close() error {
 	var errs []error
 	for _, s := range sessions {
 		errs = append(errs, s.end(false))
+	}
+	if g.lock != nil {
+		errs = append(errs, g.lock.Close())
 	}
 	return errors.Join(errs...)
 }

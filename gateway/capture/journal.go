@@ -104,9 +104,6 @@ type journal struct {
 const extension = ".session"
 
 func (g *Gateway) journal(o opened) (*journal, error) {
-	if err := os.MkdirAll(g.config.Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("capture: opening a session: %w", err)
-	}
 	file, err := os.OpenFile(filepath.Join(g.config.Folder, o.ID+extension), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("capture: opening a session: %w", err)

@@ -37,9 +37,21 @@ func TestRestart(t *testing.T) {
 	if err := w.session.Close(); err != nil {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(w.gateway.config.Folder, "*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(w.gateway.config.Folder, "*"+extension)); len(left) != 0 {
 		t.Errorf("a closed session leaves %v", left)
 	}
+}
+
+// TestOneGatewayPerFolder: two would write one journal.
+func TestOneGatewayPerFolder(t *testing.T) {
+	w := newWorld(t, nil, func(c *Config) { c.Folder = t.TempDir() })
+	if _, err := New(w.gateway.config); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), w.gateway.config.Folder) {
+		t.Fatalf("a second gateway: %v", err)
+	}
+	if err := w.gateway.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
 }
 
 // TestDamage: a line that was not finished is dropped; a damaged one stops the start, with its place.

@@ -102,7 +102,11 @@ func Open(c Config) (_ *Service, err error) {
 	}
 	g.Model, g.Mode, g.Policy, g.Folder, g.MaxTokens = modelName(&c), capture.Mode(c.Mode), capture.Policy(c.Sampling), c.Folder, c.Budget
 	g.Sampling.Temperature, g.Sampling.MaxTokens = float32(c.Temperature), c.MaxTokens
-	if s.gateway, err = capture.New(g); err != nil {
+	s.gateway, err = capture.New(g)
+	if errors.Is(err, capture.ErrHeld) {
+		return nil, &problem.Problem{Code: problem.Busy, Where: c.Folder, What: "another server keeps its sessions in this folder", Fix: "end it, or choose another folder", Err: err}
+	}
+	if err != nil {
 		return nil, &problem.Problem{Code: problem.Setting, What: err.Error(), Fix: "mend the settings", Err: err}
 	}
 	s.closers = append(s.closers, s.gateway.Close)
