@@ -1,4 +1,4 @@
-// The folder of the journals belongs to one gateway at a time.
+// The folder of the journals belongs to one gateway at a time. Sessions that were open come back from it.
 
 package capture
 
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -33,3 +35,62 @@ func (g *Gateway) acquire() error {
 	g.lock = lock
 	return nil
 }
+
+// errDamaged says that a journal is not what was written.
+var errDamaged = errors.New("the journal is damaged")
+
+// restore reads the journals of the folder. One that cannot be read never stops the others: it stays in the folder, a damaged
+// one under a name that is not looked at again. Expired sessions are deleted.
+func (g *Gateway) restore() error {
+	entries, err := os.ReadDir(g.config.Folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(g.config.Folder, entry.Name())
+		switch {
+		case !strings.HasSuffix(path, extension):
+			continue
+		case !entry.Type().IsRegular():
+			g.note("%s: it is no regular file, and is left alone", path)
+			continue
+		}
+		s, err := g.read(path)
+		switch {
+		case errors.Is(err, errDamaged):
+			g.setAside(path, err)
+		case err != nil:
+			g.note("%s: the session is not restored: %v", path, err)
+		case s.expired(time.Now()):
+			if err := s.journal.remove(); err != nil {
+				g.note("%s: the session has expired, and its journal stays: %v", path, err)
+			}
+		default:
+			g.sessions[s.Key] = s
+		}
+	}
+	return nil
+}
+
+// setAside renames a damaged journal to a name that is free.
+func (g *Gateway) setAside(path string, why error) {
+	to := path + ".damaged"
+	for i := 2; ; i++ {
+		if _, err := os.Lstat(to); err != nil {
+			break
+		}
+		to = fmt.Sprintf("%s.%d.damaged", path, i)
+	}
+	if err := os.Rename(path, to); err != nil {
+		g.note("%s: %v; it cannot be set aside: %v", path, why, err)
+		return
+	}
+	g.note("%s: %v; the session is not restored, and its journal is kept as %s", path, why, to)
+}
+
+func (g *Gateway) note(format string, args ...any) {
+	g.notes = append(g.notes, fmt.Sprintf(format, args...))
+}
+
+// Notes say what New met in the folder and went on without.
+func (g *Gateway) Notes() []string { return g.notes }

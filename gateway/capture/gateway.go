@@ -23,6 +23,7 @@ type Gateway struct {
 	lock   *flock.Flock // of the folder; nil without one
 	folds  bool         // the template takes no system message but the first
 	counts counters
+	notes  []string                   // what was met while restoring
 	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
 
 	mu       sync.Mutex // guards what follows

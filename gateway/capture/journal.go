@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"molt/chat"
 	"molt/gateway/forest"
@@ -188,29 +187,7 @@ func (j *journal) remove() error {
 	return errors.Join(j.close(), os.Remove(j.file.Name()))
 }
 
-// restore reads all journals of the folder. Expired sessions are deleted.
-func (g *Gateway) restore() error {
-	paths, err := filepath.Glob(filepath.Join(g.config.Folder, "*"+extension))
-	if err != nil {
-		return err
-	}
-	for _, path := range paths {
-		s, err := g.read(path)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", path, err)
-		case s == nil || s.expired(time.Now()):
-			if err := os.Remove(path); err != nil {
-				return err
-			}
-		default:
-			g.sessions[s.Key] = s
-		}
-	}
-	return nil
-}
-
-// read restores a session; nil when not even its first line was written. A last line that was not finished is cut off.
+// read restores a session. A last line that was not finished is cut off.
 func (g *Gateway) read(path string) (*Session, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -226,40 +203,52 @@ func (g *Gateway) read(path string) (*Session, error) {
 			break // without its line end, it was not finished
 		}
 		r, err := parseRecord(line)
-		if err != nil {
-			return nil, fmt.Errorf("byte %d: %w", size, err)
+		if err == nil {
+			s, err = g.apply(s, r)
 		}
-		if s, err = g.apply(s, r); err != nil {
-			return nil, fmt.Errorf("byte %d: %w", size, err)
+		if err != nil {
+			return nil, fmt.Errorf("byte %d: %w: %w", size, errDamaged, err)
 		}
 		size += len(line) + 1
 	}
 	if s == nil {
-		return nil, nil
+		return nil, fmt.Errorf("%w: it holds no finished line", errDamaged)
+	}
+	if s.ID+extension != filepath.Base(path) {
+		return nil, fmt.Errorf("%w: it is the journal of session %.40q", errDamaged, s.ID)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
 	}
 	s.journal = &journal{file: file}
-	return s, file.Truncate(int64(size))
+	if size == len(data) {
+		return s, nil
+	}
+	g.note("%s: its last line was not finished, and is dropped: %d bytes", path, len(data)-size)
+	if err := file.Truncate(int64(size)); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return s, nil
 }
 
 func parseRecord(line []byte) (record, error) {
 	var r record
 	sum, body, ok := bytes.Cut(line, []byte(" "))
 	if !ok || fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) != string(sum) {
-		return r, errors.New("the line is damaged: its checksum is another")
+		return r, errors.New("its checksum is another")
 	}
 	return r, json.Unmarshal(body, &r)
 }
 
 // apply makes a recorded change again.
 func (g *Gateway) apply(s *Session, r record) (*Session, error) {
-	if r.Open != nil {
+	switch {
+	case r.Open != nil && s != nil:
+		return nil, errors.New("the session is opened twice")
+	case r.Open != nil:
 		return g.session(*r.Open), nil
-	}
-	if s == nil {
+	case s == nil:
 		return nil, errors.New("the session is not opened")
 	}
 	return s, s.redo(r)

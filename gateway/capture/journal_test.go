@@ -54,7 +54,7 @@ func TestOneGatewayPerFolder(t *testing.T) {
 	w.restart()
 }
 
-// TestDamage: a line that was not finished is dropped; a damaged one stops the start, with its place.
+// TestDamage: a line that was not finished is dropped; a damaged one is found, at its place.
 func TestDamage(t *testing.T) {
 	_, path := journaled(t)
 	whole, err := os.ReadFile(path)
@@ -77,7 +77,7 @@ func TestDamage(t *testing.T) {
 	}
 	for cut := 0; cut < len(whole); cut += 17 {
 		s, err := read(whole[:cut])
-		if err != nil {
+		if (err == nil) != (cut >= len(lines[0])) || err != nil && !errors.Is(err, errDamaged) {
 			t.Fatalf("cut at byte %d: %v", cut, err)
 		}
 		left, err := os.ReadFile(path)
@@ -91,12 +91,60 @@ func TestDamage(t *testing.T) {
 		}
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= 1
-		if _, err := read(damaged); err == nil || !strings.Contains(err.Error(), "damaged") {
+		if _, err := read(damaged); !errors.Is(err, errDamaged) {
 			t.Fatalf("a flipped bit at byte %d: %v", at, err)
 		}
 	}
 	if _, err := read(bytes.Join(append([][]byte{lines[0]}, lines[2:]...), nil)); err == nil || !strings.Contains(err.Error(), "does not fit") && !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a line that is missing: %v", err)
+	}
+}
+
+// TestDamageOfOne: journals that cannot be read are set aside or left alone, and named. The other sessions come back.
+func TestDamageOfOne(t *testing.T) {
+	w, path := journaled(t)
+	folder := w.gateway.config.Folder
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{"torn.session": whole[:10], "empty.session": nil, "copy.session": whole, "noise.session": []byte("noise\n"), "noise.session.damaged": []byte("older")}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(folder, "folder.session"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, filepath.Join(folder, "link.session")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(bytes.Clone(whole), "0000"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if n := len(w.gateway.sessions); n != 1 {
+		t.Errorf("%d sessions came back", n)
+	}
+	notes := strings.Join(w.gateway.Notes(), "\n")
+	for _, want := range []string{"torn.session.damaged", "empty.session.damaged", "copy.session.damaged", "noise.session.2.damaged", "folder.session: it is no regular file",
+		"link.session: it is no regular file", path + ": its last line was not finished, and is dropped: 4 bytes"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note says %q:\n%s", want, notes)
+		}
+	}
+	for name, data := range files {
+		to := name + ".damaged"
+		switch name {
+		case "noise.session":
+			to = "noise.session.2.damaged"
+		case "noise.session.damaged":
+			to = name
+		}
+		if left, err := os.ReadFile(filepath.Join(folder, to)); err != nil || !bytes.Equal(left, data) {
+			t.Errorf("%s: %q, %v", to, left, err)
+		}
 	}
 }
 

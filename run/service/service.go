@@ -110,6 +110,7 @@ func Open(c Config) (_ *Service, err error) {
 		return nil, &problem.Problem{Code: problem.Setting, What: err.Error(), Fix: "mend the settings", Err: err}
 	}
 	s.closers = append(s.closers, s.gateway.Close)
+	s.Notes = append(s.Notes, s.gateway.Notes()...)
 	desk, err := s.desk(&c, &g)
 	if err != nil {
 		return nil, err
