@@ -103,6 +103,10 @@ func Startable(c Config) error {
 // New makes the agent of one rollout after another. The configuration must be valid.
 func New(config Config) func() agent.ChatAgent {
 	words, _ := Words(config.Command)
+	child.Sweep()
+	if err := child.Apart(); err != nil && config.Log != nil {
+		fmt.Fprintf(config.Log, "molt: %v: an agent that leaves a process running can look for a grader's label, and sees this user's processes and their keys\n", err)
+	}
 	return func() agent.ChatAgent { return &rollout{config: config, words: words} }
 }
 
@@ -110,6 +114,8 @@ type rollout struct {
 	config Config
 	words  []string
 	folder string            // holds all of it
+	held   *child.Folder     // that folder, unless it is kept
+	labels string            // where a grader reads the label, which is empty for the agent; "" without a grader
 	values map[string]string // of the placeholders
 	output child.Tail        // the end of what the program printed
 	code   int               // its exit code
@@ -120,26 +126,32 @@ type rollout struct {
 // Run implements agent.ChatAgent.
 func (r *rollout) Run(ctx context.Context, c agent.ChatContext) (result agent.Result, err error) {
 	if err := r.prepare(c); err != nil {
-		return result, agent.Failed(traj.Infrastructure, err)
+		return result, agent.Failed(traj.Infrastructure, errors.Join(err, r.remove()))
 	}
 	defer func() {
-		if !r.config.Keep {
-			err = errors.Join(err, os.RemoveAll(r.folder))
-		}
+		err = errors.Join(err, r.remove())
 	}()
 	if err := enter(ctx, c, agent.Play); err != nil {
 		return result, err
 	}
 	r.output.Keep, r.complaints.Keep = r.config.Output, 4<<10
-	if r.code, err = r.execute(ctx, r.words, r.environ(c), &r.output); err != nil {
+	var hidden []string
+	if r.config.Reward.From == FromGrader {
+		if r.labels, err = labels.enter(); err != nil {
+			return result, agent.Failed(traj.Infrastructure, err)
+		}
+		defer func() { err = errors.Join(err, labels.leave()) }()
+		hidden = []string{r.labels}
+	}
+	if r.code, err = r.execute(ctx, r.words, r.environ(c), &r.output, hidden...); err != nil {
 		return result, err
 	}
 	outcome, known := r.config.Exit[r.code]
 	switch {
 	case !known:
-		return result, fmt.Errorf("exit code %d%s", r.code, r.said())
+		return result, fmt.Errorf("%s%s", child.Code(r.code), r.said())
 	case !outcome.Graded():
-		return result, agent.Failed(outcome, fmt.Errorf("exit code %d%s", r.code, r.said()))
+		return result, agent.Failed(outcome, fmt.Errorf("%s%s", child.Code(r.code), r.said()))
 	}
 	if r.config.Reward.From != FromOutput && r.config.Reward.From != FromFile {
 		if err := enter(ctx, c, agent.Grade); err != nil {
@@ -163,7 +175,7 @@ func enter(ctx context.Context, c agent.ChatContext, s agent.Stage) error {
 
 // prepare makes the folders: home, work (a copy of the workspace), and task with what the program may read.
 func (r *rollout) prepare(c agent.ChatContext) (err error) {
-	if r.folder, err = os.MkdirTemp("", "molt-agent-"); err != nil {
+	if err := r.makeFolder(); err != nil {
 		return err
 	}
 	r.values = placeholders(func(name string) string { return filepath.Join(r.folder, name) })
@@ -191,6 +203,24 @@ func (r *rollout) prepare(c agent.ChatContext) (err error) {
 		}
 	}
 	return r.writeFiles()
+}
+
+func (r *rollout) makeFolder() (err error) {
+	if r.config.Keep {
+		r.folder, err = os.MkdirTemp("", "molt-kept-")
+		return err
+	}
+	if r.held, err = child.MakeFolder("agent"); err == nil {
+		r.folder = r.held.Path
+	}
+	return err
+}
+
+func (r *rollout) remove() error {
+	if r.held == nil {
+		return nil
+	}
+	return r.held.Remove()
 }
 
 func (r *rollout) writeFiles() error {
@@ -238,13 +268,17 @@ func (r *rollout) environ(c agent.ChatContext) []string {
 	return environ
 }
 
-// execute runs one program in the workspace and says its exit code. Everything it started ends with it.
-func (r *rollout) execute(ctx context.Context, words, environ []string, output *child.Tail) (int, error) {
+// execute runs one program in the workspace and says its exit code. Everything it started ends with it. The hidden folders are
+// empty for it where child.Apart allows that.
+func (r *rollout) execute(ctx context.Context, words, environ []string, output *child.Tail, hidden ...string) (int, error) {
 	argv, err := fillAll(words, r.values)
 	if err != nil {
 		return 0, err
 	}
-	argv = r.config.Limits.Wrap(argv)
+	if err := findable(argv[0]); err != nil {
+		return 0, err
+	}
+	argv = child.Alone(r.config.Limits.Wrap(argv), hidden...)
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	command.Dir, command.Env, command.SysProcAttr = r.values["workspace"], environ, child.OwnGroup()
 	command.Cancel = func() error { return child.KillGroup(command.Process.Pid) }
@@ -271,6 +305,15 @@ func (r *rollout) execute(ctx context.Context, words, environ []string, output *
 		return 0, fmt.Errorf("%s%s", command.ProcessState, r.said())
 	}
 	return command.ProcessState.ExitCode(), nil
+}
+
+// findable reports that a program is not there. One that is named by a path in the workspace is looked for when it starts.
+func findable(program string) error {
+	if filepath.Base(program) != program && !filepath.IsAbs(program) {
+		return nil
+	}
+	_, err := exec.LookPath(program)
+	return err
 }
 
 // said is what the program complained of last, for an error.

@@ -148,7 +148,7 @@ func TestReward(t *testing.T) {
 		{"graded right", configOf("touch found", grader("test -e found")), agent.Result{Reward: 1}, "", ""},
 		{"graded wrong", configOf("true", grader("test -e found")), agent.Result{}, "", ""},
 		{"graded by line", configOf("echo four", grader(`sh -c 'grep -c secret "$MOLT_GRADE_FILE"'`)), agent.Result{Reward: 1}, "", ""},
-		{"a grader that fails", configOf("true", grader("sh -c 'echo broken >&2; exit 2'")), agent.Result{}, traj.Grader, "exit code is 2; it last said: broken"},
+		{"a grader that fails", configOf("true", grader("sh -c 'echo broken >&2; exit 2'")), agent.Result{}, traj.Grader, "ended with exit code 2; it last said: broken"},
 		{"a grader that hangs", configOf("true", grader("sleep 60")), agent.Result{}, traj.Grader, "deadline exceeded"},
 		{"a grader knows no policy", configOf("true", grader("sh -c 'test -z \"$OPENAI_API_KEY$ANTHROPIC_API_KEY\"'")), agent.Result{Reward: 1}, "", ""},
 		{"posted", configOf("printf 12345", Reward{From: FromURL, URL: server.URL + "/ok", Limit: time.Second}), agent.Result{Reward: 0.5, Info: map[string]float64{"n": 11}}, "", ""},
@@ -160,6 +160,7 @@ func TestReward(t *testing.T) {
 		{"exit 3", configOf("sh -c 'echo oh >&2; exit 3'", output), agent.Result{}, traj.Harness, "exit code 3; it last said: oh"},
 		{"exit 75", configOf("sh -c 'exit 75'", output), agent.Result{}, traj.Infrastructure, "exit code 75"},
 		{"a signal", configOf("sh -c 'kill -9 $$'", output), agent.Result{}, traj.Harness, "signal: killed"},
+		{"a program that is not in the workspace", configOf("./no-such-program", output), agent.Result{}, traj.Harness, "no"},
 		{"no program", configOf("no-such-program", output), agent.Result{}, traj.Harness, "not found"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -204,7 +205,11 @@ grep -c secret "$MOLT_TASK_FILE"; echo changed >a.txt; echo 1`
 	}
 	want := "in the workspace\nrun\n2+2 `x` $HOME?\n2+2 `x` $HOME?\n{\"key\": \"key\"}\n" +
 		"2+2 `x` $HOME? http://127.0.0.1:1/s/7/v1 key http://127.0.0.1:1/s/7 key [] w policy\n0\n1\n"
-	if diff := cmp.Diff(want, log.String()); diff != "" {
+	shown := log.String()
+	if child.Apart() != nil {
+		_, shown, _ = strings.Cut(shown, "\n") // the note that says so
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
 		t.Error(diff)
 	}
 	if kept, _ := os.ReadFile(filepath.Join(workspace, "a.txt")); string(kept) != "in the workspace" {
@@ -294,5 +299,41 @@ func TestPresets(t *testing.T) {
 	}
 	if _, err := FindPreset("cursor"); err == nil || !strings.Contains(err.Error(), "there are claude, codex") {
 		t.Error(err)
+	}
+}
+
+// An agent leaves a thief behind, which looks for the label wherever it could lie.
+func TestLabelIsNotFound(t *testing.T) {
+	if err := child.Apart(); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	stolen := filepath.Join(t.TempDir(), "stolen")
+	thief := `while :; do cat ../grade.json ../../molt-*/grade-*/grade.json >>` + stolen + `; done 2>/dev/null </dev/null >/dev/null`
+	config := configOf(`sh -c "touch `+stolen+`; setsid sh -c '`+thief+`' & sleep 0.1"`, Reward{From: FromGrader, Grader: "sleep 0.2", Limit: time.Minute})
+	if result, err := work(t, config); err != nil || result.Reward != 1 {
+		t.Fatal(result, err)
+	}
+	if got, err := os.ReadFile(stolen); err != nil || len(got) > 0 {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// What another rollout's grader reads just now is not there for an agent, and is there for a grader.
+func TestLabelOfAnother(t *testing.T) {
+	if err := child.Apart(); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	folder, err := labels.enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer labels.leave()
+	if _, _, err := write(folder, []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	config := configOf("sh -c 'find "+folder+" -type f >found'", Reward{From: FromGrader, Grader: "sh -c 'test -s found && exit 3; find " + folder + " -type f | wc -l'", Limit: time.Minute})
+	if result, err := New(config)().Run(t.Context(), agent.ChatContext{}); err != nil || result.Reward != 2 {
+		t.Error(result, err)
 	}
 }

@@ -26,7 +26,7 @@ type Prepared struct {
 	Environ []string
 	Dir     string
 	Home    string
-	folder  string
+	made    *rollout
 }
 
 // Prepare makes the harness' home and finds its program.
@@ -46,9 +46,9 @@ func Prepare(p Preset, address agent.Address, at Place) (*Prepared, error) {
 	r := &rollout{config: config}
 	c := agent.ChatContext{Address: address, MaxLength: at.MaxLength, Task: agent.Task{Messages: []chat.Message{{Role: chat.User, Content: at.Prompt}}}}
 	if err := r.prepareIn(c, at.Folder); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(r.folder))
+		return nil, errors.Join(err, r.remove())
 	}
-	h := &Prepared{Environ: append(r.environ(c), terminal()...), Dir: r.values["workspace"], Home: r.values["home"], folder: r.folder}
+	h := &Prepared{Environ: append(r.environ(c), terminal()...), Dir: r.values["workspace"], Home: r.values["home"], made: r}
 	if h.Argv, err = fillAll(words, r.values); err == nil {
 		h.Argv[0], err = exec.LookPath(h.Argv[0])
 	}
@@ -83,4 +83,4 @@ func (r *rollout) prepareIn(c agent.ChatContext, folder string) error {
 }
 
 // Remove removes the home, and the folder unless it was given.
-func (h *Prepared) Remove() error { return os.RemoveAll(h.folder) }
+func (h *Prepared) Remove() error { return h.made.remove() }

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -153,17 +152,19 @@ func (r *rollout) graded(c agent.ChatContext) ([]byte, error) {
 }
 
 // grade runs the grader. It does not see the policy's address.
-func (r *rollout) grade(ctx context.Context, c agent.ChatContext) (agent.Result, error) {
+func (r *rollout) grade(ctx context.Context, c agent.ChatContext) (result agent.Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Reward.Limit)
 	defer cancel()
 	told, err := r.graded(c)
 	if err != nil {
 		return agent.Result{}, err
 	}
-	path := filepath.Join(r.folder, "grade.json") // written after the agent has ended: it cannot have read the label
-	if err := os.WriteFile(path, told, 0o600); err != nil {
+	// The agent has ended. What it may have left running where child.Apart allows no end of that can still look for the file.
+	path, remove, err := write(r.labels, told)
+	if err != nil {
 		return agent.Result{}, err
 	}
+	defer func() { err = errors.Join(err, remove()) }()
 	words, _ := Words(r.config.Reward.Grader)
 	environ := slices.DeleteFunc(r.environ(agent.ChatContext{}), func(e string) bool {
 		return strings.HasPrefix(e, "OPENAI_") || strings.HasPrefix(e, "ANTHROPIC_")
@@ -185,7 +186,7 @@ func (r *rollout) grade(ctx context.Context, c agent.ChatContext) (agent.Result,
 	case code == 1 && !crashed(complained):
 		return agent.Result{Reward: 0}, nil
 	}
-	return agent.Result{}, fmt.Errorf("the grader's exit code is %d%s", code, r.said())
+	return agent.Result{}, fmt.Errorf("the grader ended with %s%s", child.Code(code), r.said())
 }
 
 // crashed reports whether a Python program ended with an exception that is no failed assertion. Its exit code is 1 as well, and

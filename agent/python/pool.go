@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"molt/agent"
+	"molt/internal/child"
 	files "molt/python"
 )
 
@@ -70,8 +71,8 @@ const (
 // Pool is a set of Python processes that run one agent file. It is safe for use by many goroutines.
 type Pool struct {
 	config  Config
-	folder  string // where the molt module lies
-	next    uint64 // names rollouts; guarded by mu
+	folder  *child.Folder // where the molt module lies
+	next    uint64        // names rollouts; guarded by mu
 	mu      sync.Mutex
 	members []*process // guarded by mu; nil where none runs
 	closed  bool       // guarded by mu
@@ -88,7 +89,8 @@ func Open(ctx context.Context, config Config) (*Pool, Kind, error) {
 	if _, err := os.Stat(config.File); err != nil {
 		return nil, "", fmt.Errorf("python: agent file: %w", err)
 	}
-	folder, err := os.MkdirTemp("", "molt-python-")
+	child.Sweep()
+	folder, err := child.MakeFolder("python")
 	if err != nil {
 		return nil, "", fmt.Errorf("python: %w", err)
 	}
@@ -101,7 +103,7 @@ func Open(ctx context.Context, config Config) (*Pool, Kind, error) {
 }
 
 func (p *Pool) begin(ctx context.Context) (Kind, error) {
-	if err := os.CopyFS(p.folder, files.Files); err != nil {
+	if err := os.CopyFS(p.folder.Path, files.Files); err != nil {
 		return "", fmt.Errorf("python: writing the molt module: %w", err)
 	}
 	first, err := p.member(ctx)
@@ -146,7 +148,7 @@ func (p *Pool) member(ctx context.Context) (*process, error) {
 		}
 	}
 	if p.members[best] == nil {
-		m, err := start(ctx, &p.config, p.folder)
+		m, err := start(ctx, &p.config, p.folder.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +205,7 @@ func (p *Pool) Close() error {
 			m.end(p.config.Grace)
 		}
 	}
-	if err := os.RemoveAll(p.folder); err != nil {
+	if err := p.folder.Remove(); err != nil {
 		return fmt.Errorf("python: %w", err)
 	}
 	return nil

@@ -57,7 +57,11 @@ func start(ctx context.Context, c *Config, folder string) (*process, error) {
 		return nil, err
 	}
 	p := &process{grace: c.Grace, over: make(chan struct{}), calls: map[uint64]chan answer{}}
-	p.command = exec.Command(interpreter, "-u", "-m", "molt.worker", c.File)
+	if _, err := exec.LookPath(interpreter); err != nil {
+		return nil, fmt.Errorf("python: starting %s: %w", interpreter, err)
+	}
+	argv := child.Alone([]string{interpreter, "-u", "-m", "molt.worker", c.File})
+	p.command = exec.Command(argv[0], argv[1:]...)
 	p.command.Env = append(os.Environ(), c.Environ...)
 	p.command.Env = append(p.command.Env, "PYTHONPATH="+join(folder, lookup(p.command.Env, "PYTHONPATH")), "PYTHONDONTWRITEBYTECODE=1")
 	p.command.SysProcAttr = child.OwnGroup()
@@ -159,6 +163,9 @@ func (p *process) fail() {
 // why says how the process ended. It is called with mu held, after the end.
 func (p *process) why() string {
 	why := "the python process ended: " + p.command.ProcessState.String()
+	if code := p.command.ProcessState.ExitCode(); code > 128 {
+		why = "the python process ended: " + child.Code(code)
+	}
 	if p.blocked {
 		why = "the python process was killed because a call in it did not end"
 	}

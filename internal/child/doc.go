@@ -1,6 +1,6 @@
 // Package child bounds programs that we start and do not trust.
 //
-//	does            gives a program a process group and limits, keeps the end of what it says, ends all it started
+//	does            gives a program a process group, a process namespace and limits, holds its temporary folders, keeps the end of what it says, ends all it started
 //	takes           an argument list, limits
 //	gives           what os/exec needs
 //	must not know   why the program runs

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"molt/agent/sandbox"
+	"molt/internal/child"
 	"molt/internal/spell"
 	"molt/run/machine"
 )
@@ -24,7 +25,15 @@ func Machine(ctx context.Context, threads int) []Finding {
 	if h.MemoryBytes > 0 {
 		found = append(found, ok("memory", "%s", spell.MiB(h.MemoryBytes)))
 	}
-	return append(found, isolation(ctx)...)
+	return append(append(found, agents()), isolation(ctx)...)
+}
+
+// agents says what programs of the user are kept from.
+func agents() Finding {
+	if err := child.Apart(); err != nil {
+		return note("agents", err.Error()+": an agent's detached processes go on after it, and it sees your processes and the keys in their environment", "install bubblewrap, where the system lets it make namespaces")
+	}
+	return ok("agents", "agents and graders run in a process namespace of their own, with your files and the network")
 }
 
 // isolation says what each kind is worth here.
