@@ -48,6 +48,8 @@ type Config struct {
 	Resume int
 	// Parallel is the most turns of one session that are sampled at once. Default 256.
 	Parallel int
+	// Sessions is the most that are open at once. Default 10,000.
+	Sessions int
 	// Life is how long a session lasts. Default 24 h.
 	Life time.Duration
 	// Folder holds a journal of each session, from which New restores it; "" keeps sessions in memory only.
@@ -57,7 +59,7 @@ type Config struct {
 // Defaults fills in what only has one sensible value.
 func Defaults() Config {
 	return Config{Mode: Append, Policy: Honour, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 4096}, Linger: 2 * time.Second,
-		Resume: 3, Parallel: 256, Life: 24 * time.Hour}
+		Resume: 3, Parallel: 256, Sessions: 10_000, Life: 24 * time.Hour}
 }
 
 func (c *Config) validate() error {
@@ -71,9 +73,9 @@ func (c *Config) validate() error {
 	if c.Policy != Honour && c.Policy != Refuse && c.Policy != Keep {
 		problems = append(problems, fmt.Errorf("capture: policy %q; want honour, refuse or keep", c.Policy))
 	}
-	if c.MaxTokens < 0 || c.Linger < 0 || c.Resume < 0 || c.Parallel < 1 || c.Life <= 0 {
-		problems = append(problems, fmt.Errorf("capture: MaxTokens %d, Linger %v, Resume %d; want 0 or more; Parallel %d, Life %v; want more than 0",
-			c.MaxTokens, c.Linger, c.Resume, c.Parallel, c.Life))
+	if c.MaxTokens < 0 || c.Linger < 0 || c.Resume < 0 || c.Parallel < 1 || c.Sessions < 1 || c.Life <= 0 {
+		problems = append(problems, fmt.Errorf("capture: MaxTokens %d, Linger %v, Resume %d; want 0 or more; Parallel %d, Sessions %d, Life %v; want more than 0",
+			c.MaxTokens, c.Linger, c.Resume, c.Parallel, c.Sessions, c.Life))
 	}
 	vocab := c.Generator.Capabilities().Vocab
 	if own := c.Renderer.Tokenizer().VocabSize(); own > vocab {

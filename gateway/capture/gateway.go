@@ -80,6 +80,9 @@ func (o *Options) Validate() error {
 // Open starts a session with a key that cannot be guessed.
 func (g *Gateway) Open(o Options) (*Session, error) {
 	now := time.Now()
+	if err := g.room(now); err != nil {
+		return nil, err
+	}
 	s := g.session(opened{
 		ID: rand.Text()[:16], Key: "molt-" + rand.Text() + rand.Text(),
 		Created: now.Unix(), Expires: now.Add(g.config.Life).Unix(), Options: o,
@@ -91,14 +94,45 @@ func (g *Gateway) Open(o Options) (*Session, error) {
 		}
 		s.journal = journal
 	}
+	if err := g.add(s, now); err != nil {
+		return nil, errors.Join(err, s.journal.remove())
+	}
+	return s, nil
+}
+
+// ErrFull says that as many sessions are open as may be.
+var ErrFull = errors.New("too many sessions are open: close some, or wait until some expire")
+
+// room reports why no session can be opened now.
+func (g *Gateway) room(now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.roomLocked(now)
+}
+
+func (g *Gateway) roomLocked(now time.Time) error {
 	if g.closed {
-		return nil, errors.Join(errors.New("capture: the gateway is closed"), s.journal.close())
+		return errors.New("capture: the gateway is closed")
+	}
+	if len(g.sessions) >= g.config.Sessions {
+		g.sweep(now)
+	}
+	if len(g.sessions) >= g.config.Sessions {
+		return fmt.Errorf("capture: %w", ErrFull)
+	}
+	return nil
+}
+
+// add enters a session, unless the room for it has gone.
+func (g *Gateway) add(s *Session, now time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.roomLocked(now); err != nil {
+		return err
 	}
 	g.sweep(now)
 	g.sessions[s.Key] = s
-	return s, nil
+	return nil
 }
 
 // sweep closes sessions that have expired. The caller holds mu.

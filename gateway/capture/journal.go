@@ -93,24 +93,29 @@ func (k *kept) turn() forest.Turn {
 	return t
 }
 
-// journal is an open file. A nil journal writes nothing. Its session's lock guards it.
+// journal is a file that is open only while it is written. A nil journal writes nothing.
 type journal struct {
-	mu   sync.Mutex
-	file *os.File
-	err  error // the first that happened; later writes do nothing
+	path string
+
+	mu     sync.Mutex // guards what follows
+	err    error      // the first that happened; later writes do nothing
+	closed bool       // the file may be another's
 }
 
 const extension = ".session"
 
 func (g *Gateway) journal(o opened) (*journal, error) {
-	file, err := os.OpenFile(filepath.Join(g.config.Folder, o.ID+extension), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	j := &journal{path: filepath.Join(g.config.Folder, o.ID+extension)}
+	file, err := os.OpenFile(j.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("capture: opening a session: %w", err)
 	}
-	j := &journal{file: file}
 	j.write(record{Open: &o})
 	if j.err != nil {
-		return nil, errors.Join(j.err, file.Close())
+		return nil, errors.Join(j.err, os.Remove(j.path))
 	}
 	return j, nil
 }
@@ -124,7 +129,7 @@ func (j *journal) write(r record) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.err != nil {
+	if j.err != nil || j.closed {
 		return
 	}
 	body, err := json.Marshal(r)
@@ -134,9 +139,18 @@ func (j *journal) write(r record) {
 	}
 	line := fmt.Appendf(make([]byte, 0, len(body)+10), "%08x ", crc32.Checksum(body, castagnoli))
 	line = append(append(line, body...), '\n')
-	if _, err := j.file.Write(line); err != nil {
+	if err := j.append(line); err != nil {
 		j.err = fmt.Errorf("capture: writing a journal: %w", err)
 	}
+}
+
+func (j *journal) append(line []byte) error {
+	file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(line)
+	return errors.Join(err, file.Close())
 }
 
 func (j *journal) enter(from int32, tools chat.Key, items []*chat.Item) {
@@ -176,7 +190,8 @@ func (j *journal) close() error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return errors.Join(j.err, j.file.Close())
+	j.closed = true
+	return j.err
 }
 
 // remove deletes the journal.
@@ -184,7 +199,7 @@ func (j *journal) remove() error {
 	if j == nil {
 		return nil
 	}
-	return errors.Join(j.close(), os.Remove(j.file.Name()))
+	return errors.Join(j.close(), os.Remove(j.path))
 }
 
 // read restores a session. A last line that was not finished is cut off.
@@ -217,19 +232,12 @@ func (g *Gateway) read(path string) (*Session, error) {
 	if s.ID+extension != filepath.Base(path) {
 		return nil, fmt.Errorf("%w: it is the journal of session %.40q", errDamaged, s.ID)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return nil, err
-	}
-	s.journal = &journal{file: file}
+	s.journal = &journal{path: path}
 	if size == len(data) {
 		return s, nil
 	}
 	g.note("%s: its last line was not finished, and is dropped: %d bytes", path, len(data)-size)
-	if err := file.Truncate(int64(size)); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return s, nil
+	return s, os.Truncate(path, int64(size))
 }
 
 func parseRecord(line []byte) (record, error) {

@@ -148,11 +148,51 @@ func TestDamageOfOne(t *testing.T) {
 	}
 }
 
+// TestIdleSessionsHoldNoFile, and there are only so many of them.
+func TestIdleSessionsHoldNoFile(t *testing.T) {
+	w := newWorld(t, inOrder("one"), func(c *Config) { c.Folder, c.Sessions = t.TempDir(), 100 })
+	before := openFiles(t)
+	last := w.session
+	for range 99 {
+		var err error
+		if last, err = w.gateway.Open(Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := openFiles(t); now > before+20 {
+		t.Errorf("%d files are open, and %d were before 99 sessions", now, before)
+	}
+	if _, err := w.gateway.Open(Options{}); !errors.Is(err, ErrFull) {
+		t.Errorf("one session more: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.gateway.config.Folder, "*"+extension)); len(left) != 100 {
+		t.Errorf("%d journals of 100 sessions", len(left))
+	}
+	if err := last.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gateway.Open(Options{}); err != nil {
+		t.Errorf("after one is closed: %v", err)
+	}
+	w.ask([]chat.Message{user("a")}, nil)
+	w.restart()
+}
+
+// openFiles counts the files that this process has open, where the system tells.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	return len(entries)
+}
+
 // TestAFullDisk: a session whose journal cannot be written stops, and says why.
 func TestAFullDisk(t *testing.T) {
 	w := newWorld(t, inOrder("one", "two"), func(c *Config) { c.Folder = t.TempDir() })
 	w.ask([]chat.Message{user("a")}, nil)
-	if err := w.session.journal.file.Close(); err != nil { // as good as full
+	if err := os.Remove(w.session.journal.path); err != nil { // as good as full
 		t.Fatal(err)
 	}
 	w.ask([]chat.Message{user("b")}, nil)
@@ -160,5 +200,5 @@ func TestAFullDisk(t *testing.T) {
 	if p == nil || p.Class != wire.Broken || !errors.Is(w.session.Err(), chat.ErrInfrastructure) {
 		t.Errorf("%+v, %v", p, w.session.Err())
 	}
-	w.gateway.forget(w.session) // its journal cannot be closed twice
+	w.gateway.forget(w.session) // its journal says again what went wrong
 }

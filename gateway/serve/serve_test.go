@@ -149,6 +149,16 @@ func TestThreeWires(t *testing.T) {
 	}
 }
 
+// TestFull: a server with as many sessions as it may have says when to come back.
+func TestFull(t *testing.T) {
+	l := newLab(t, nil, func(_ *Config, c *capture.Config) { c.Sessions = 1 })
+	response := l.send("POST", "/sessions", nil)
+	defer response.Body.Close()
+	if response.StatusCode != 429 || response.Header.Get("Retry-After") != "60" {
+		t.Errorf("%d, Retry-After %q", response.StatusCode, response.Header.Get("Retry-After"))
+	}
+}
+
 // TestOptionsOfASession: what no rollout can have is refused, with its name.
 func TestOptionsOfASession(t *testing.T) {
 	l := newLab(t, nil, nil)

@@ -6,6 +6,7 @@ package serve
 import (
 	"crypto/subtle"
 	"encoding/json/v2"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -92,6 +93,10 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session, err := s.config.Gateway.Open(o)
+	if errors.Is(err, capture.ErrFull) {
+		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Limited, Message: capture.ErrFull.Error(), Retry: 60})
+		return
+	}
 	if err != nil {
 		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Broken, Message: err.Error()})
 		return
