@@ -11,7 +11,7 @@ GOFMT   = $$($(GO) env GOROOT)/bin/gofmt
 LDFLAGS = -s -w
 SECONDS_EACH ?= 20
 
-.PHONY: build quickstart check lint test race bench fuzz golden harnesses cover clean
+.PHONY: build quickstart check lint test race bench fuzz golden harnesses clients cover clean
 
 build: bin/molt ## build the static binary bin/molt
 
@@ -56,6 +56,10 @@ golden: ## regenerate golden files with the independent oracles (needs Python; n
 
 harnesses: ## install the known agent harnesses, try them on a scripted engine, rewrite the table of docs/harnesses.md
 	MOLT_HARNESSES="$$(bash scripts/harnesses/install.sh)" $(GO) test -count=1 -timeout 30m -run TestHarnesses ./run/service/harnesses -rewrite
+
+clients: ## install the vendors' client libraries (npm, Python, Go) and try them on a scripted engine
+	dir="$$(bash scripts/clients/install.sh)" && MOLT_CLIENTS="$$dir" MOLT_CLIENTS_PYTHON="$$dir/python/bin/python" \
+	  $(GO) test -count=1 -timeout 10m -run Libraries -v ./gateway/serve
 
 cover: ## test coverage for each room
 	$(GO) test -cover ./...

@@ -82,11 +82,22 @@ await check('openai previous_response_id', async () => {
   const r = await openai.responses.create({ model: 'm', input: 'more', previous_response_id: first.id })
   return r.previous_response_id === first.id || r
 })
-await check('openai schema is refused', async () => {
+await check('openai schema', async () => {
+  const json_schema = { name: 'place', strict: true, schema: city }
+  const r = await openai.chat.completions.create({ model: 'm', messages: says('SCHEMA'), response_format: { type: 'json_schema', json_schema } })
+  return JSON.parse(r.choices[0].message.content).city === 'Oslo' || r
+})
+await check('openai responses schema', async () => {
+  const format = { type: 'json_schema', name: 'place', strict: true, schema: city }
+  const r = await openai.responses.create({ model: 'm', input: 'SCHEMA', text: { format } })
+  return JSON.parse(r.output_text).city === 'Oslo' || r
+})
+await check('openai schema that is not understood is refused', async () => {
+  const json_schema = { name: 'place', schema: { type: 'object', properties: { city: { type: 'string', pattern: '^O' } }, required: ['city'] } }
   try {
-    return await openai.chat.completions.create({ model: 'm', messages: says('hi'), response_format: { type: 'json_object' } })
+    return await openai.chat.completions.create({ model: 'm', messages: says('SCHEMA'), response_format: { type: 'json_schema', json_schema } })
   } catch (e) {
-    return (e.status === 400 && e.param === 'response_format') || String(e)
+    return (e.status === 400 && /pattern/.test(e.message)) || String(e)
   }
 })
 await check('openai wrong key', async () => {
