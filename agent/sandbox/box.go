@@ -34,7 +34,7 @@ type Config struct {
 	Interpreter string        // of Python; "" is the python3 of the path
 	Time        time.Duration // from start to kill; more than 0
 	Memory      int64         // bytes of address space, for Starlark of memory; more than 0
-	FileSize    int64         // bytes that one file may grow to; more than 0
+	FileSize    int64         // bytes that one file may grow to, with Bubblewrap all of the work folder; more than 0
 	Output      int           // characters of each of the two streams that the policy reads; 1 or more
 }
 
@@ -132,7 +132,11 @@ func (b *Box) Run(ctx context.Context, source string) (Outcome, error) {
 	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)
 	}
-	return Outcome{out.text(b.config.Output), errs.text(b.config.Output), command.ProcessState.ExitCode(), limited.Err() != nil}, nil
+	outcome := Outcome{out.text(b.config.Output), errs.text(b.config.Output), command.ProcessState.ExitCode(), limited.Err() != nil}
+	if b.config.Language == StarlarkLanguage && outcome.Code == crashed {
+		outcome.Errors = crash(outcome.Errors)
+	}
+	return outcome, nil
 }
 
 // command is the process. The program travels in standard input for Starlark and as an argument otherwise.
@@ -147,11 +151,11 @@ func (b *Box) command(ctx context.Context, folder, source string) *exec.Cmd {
 		argv = []string{b.interpreter}
 	}
 	if b.bwrap != "" {
-		walled := wall(b.bwrap, folder)
-		if prefix := pythonPrefix(b.interpreter); prefix != "" && b.config.Language == Python {
-			walled = append(walled, "--ro-bind", prefix, prefix)
+		prefix := ""
+		if b.config.Language == Python {
+			prefix = pythonPrefix(b.interpreter)
 		}
-		argv = append(walled, argv...)
+		argv = append(wall(b.bwrap, folder, prefix, b.config.FileSize), argv...)
 	}
 	limits := child.Limits{Memory: b.config.Memory, FileSize: b.config.FileSize, CPU: int64(b.config.Time/time.Second) + 1}
 	if b.config.Language == StarlarkLanguage {

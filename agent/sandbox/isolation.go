@@ -3,13 +3,17 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,7 +22,8 @@ type Isolation string
 
 const (
 	// Bubblewrap gives namespaces of its own for files, processes and network: the system is there read-only, home folders
-	// and temporary files are not, only the throwaway folder can be written, there is no network.
+	// and temporary files are not, only a throwaway folder can be written, there is no network. From bubblewrap 0.7 on that folder
+	// lies in memory and is bounded as a whole.
 	Bubblewrap Isolation = "bubblewrap"
 	// Limits bounds time, memory and file sizes and nothing else: the program reads and writes whatever this user can, and
 	// has the network.
@@ -71,11 +76,12 @@ func probeBubblewrap(ctx context.Context) error {
 	defer os.RemoveAll(folder)
 	const script = `touch in || echo "the work folder cannot be written"
 (: >/usr/molt-probe) 2>/dev/null && echo "the system can be written"
+(: >/molt-probe) 2>/dev/null && echo "the root folder can be written"
 test -n "$(ls -A /root /home /tmp 2>/dev/null | grep -v :)" && echo "home folders or temporary files can be seen"
 test "$(ls /sys/class/net 2>/dev/null | grep -cv '^lo$')" = 0 || echo "there is a network"
 test "$(ls /proc | grep -c '^[0-9]')" -le 5 || echo "other processes can be seen"
 echo end`
-	argv := append(wall(bwrap, folder), "/bin/sh", "-c", script)
+	argv := append(wall(bwrap, folder, "", 1<<20), "/bin/sh", "-c", script)
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	said := strings.TrimSpace(string(out))
 	switch {
@@ -91,14 +97,33 @@ echo end`
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf",
 	"/etc/ld.so.conf.d", "/etc/localtime", "/opt"}
 
-// wall is the argument list before a program's own: everything of its own but a read-only system and one folder.
-func wall(bwrap, folder string) []string {
+// bounds reports whether a bubblewrap can bound what it keeps in memory.
+var bounds = sync.OnceValue(func() bool {
+	help, _ := exec.Command("bwrap", "--help").CombinedOutput()
+	return bytes.Contains(help, []byte("--size "))
+})
+
+// wall is the argument list before a program's own: everything of its own but a read-only system, and a prefix of it that lies
+// elsewhere unless "". Each of its three writable folders holds so many bytes; without bounds, the work folder is the given one.
+func wall(bwrap, folder, prefix string, size int64) []string {
 	argv := []string{bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
 		"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "LANG", "C.UTF-8", "--setenv", "HOME", "/work", "--setenv", "TMPDIR", "/work"}
 	for _, path := range system {
 		argv = append(argv, "--ro-bind-try", path, path)
 	}
-	return append(argv, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--bind", folder, "/work", "--chdir", "/work", "--cap-drop", "ALL")
+	if prefix != "" {
+		argv = append(argv, "--ro-bind", prefix, prefix)
+	}
+	argv = append(argv, "--proc", "/proc", "--dev", "/dev")
+	work := []string{"--tmpfs", "/tmp", "--bind", folder, "/work"}
+	if bounds() {
+		work = nil
+		for _, path := range []string{"/tmp", "/work", "/dev/shm"} {
+			work = append(work, "--size", strconv.FormatInt(size, 10), "--tmpfs", path)
+		}
+		work = append(work, "--remount-ro", "/dev")
+	}
+	return slices.Concat(argv, work, []string{"--remount-ro", "/", "--chdir", "/work", "--cap-drop", "ALL"})
 }
 
 // pythonPrefix is where an interpreter outside the usual folders lives, which must then be shown too; "" when it needs nothing.

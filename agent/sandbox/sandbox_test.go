@@ -68,7 +68,8 @@ func TestPrograms(t *testing.T) {
 		{"a starlark error", StarlarkLanguage, "print('a')\nprint(1//0)", nil, "…a\n[exit code 1]\nTraceback"},
 		{"a starlark syntax error", StarlarkLanguage, "import os", nil, "…[exit code 1]\nprogram:1:"},
 		{"no end in starlark", StarlarkLanguage, "while True: pass", func(c *Config) { c.Time = 60 * time.Second }, "…too many steps"},
-		{"much starlark memory", StarlarkLanguage, "x = [1]\nwhile True: x = x + x", func(c *Config) { c.Time, c.Memory = 60*time.Second, 256<<20 }, "…[exit code"},
+		{"much starlark memory", StarlarkLanguage, "x = [1]\nwhile True: x = x + x", func(c *Config) { c.Time, c.Memory = 60*time.Second, 256<<20 }, "[exit code 2]\nout of memory"},
+		{"a starlark text without end", StarlarkLanguage, "print('x')\nx = 'a' * 1000000000", nil, "x\n[exit code 2]\nout of memory"},
 	} {
 		isolations := []Isolation{Bubblewrap, Limits}
 		if test.l == StarlarkLanguage {
@@ -163,6 +164,41 @@ func TestValidate(t *testing.T) {
 	for _, want := range []string{`Language is "perl"`, "goes with starlark", "want each above 0"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// What a walled program can write, all its files together.
+func TestBounds(t *testing.T) {
+	b := box(t, Shell, Bubblewrap, func(c *Config) { c.FileSize = 4 << 20 })
+	if !bounds() {
+		t.Skip("SKIPPED: this bubblewrap bounds files one by one")
+	}
+	for _, folder := range []string{"/work", "/tmp", "/dev/shm"} {
+		outcome, err := b.Run(t.Context(), "cd "+folder+"; for i in 1 2 3 4 5 6; do head -c 1048576 /dev/zero >$i 2>/dev/null; done; cat * | wc -c")
+		if err != nil || outcome.Output != "4194304\n" {
+			t.Errorf("%s: %+v %v", folder, outcome, err)
+		}
+	}
+	for _, folder := range []string{"/", "/dev"} {
+		if outcome, err := b.Run(t.Context(), ": >"+folder+"/x"); err != nil || outcome.Code == 0 || !strings.Contains(outcome.Errors, "Read-only") {
+			t.Errorf("%s: %+v %v", folder, outcome, err)
+		}
+	}
+	if outcome, err := b.Run(t.Context(), "echo x >/dev/null && echo x >x && rm x"); err != nil || outcome.Code != 0 {
+		t.Errorf("%+v %v", outcome, err)
+	}
+}
+
+func TestCrash(t *testing.T) {
+	for said, want := range map[string]string{
+		"fatal error: runtime: out of memory\n\nruntime stack:":  "out of memory",
+		"SIGSEGV: segmentation violation\nPC=0x43641c":           "out of memory",
+		"SIGXCPU: CPU time limit exceeded\nPC=0x1":               "out of processor time",
+		"panic: index out of range [recovered]\n\ngoroutine 1 [": "the interpreter failed: panic: index out of range [recovered]",
+	} {
+		if got := crash(said); got != want {
+			t.Errorf("%q: %q; want %q", said, got, want)
 		}
 	}
 }

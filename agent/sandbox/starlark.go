@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
@@ -32,6 +33,22 @@ func Child() {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// crashed is the exit code of a Go program whose runtime gave up.
+const crashed = 2
+
+// crash says in a sentence what such a program says in a screenful. At a limit on memory the runtime ends in several ways, with
+// a fault among them.
+func crash(said string) string {
+	line, _, _ := strings.Cut(said, "\n")
+	switch {
+	case strings.HasPrefix(line, "SIGXCPU"):
+		return "out of processor time"
+	case strings.HasPrefix(line, "panic: "):
+		return "the interpreter failed: " + line
+	}
+	return "out of memory"
 }
 
 func interpret(source string) error {
