@@ -165,6 +165,8 @@ func (q *asking) conversation() ([]*chat.Item, chat.Key, *wire.Problem) {
 		q.tools, tools = nil, chat.ToolsKey(nil, nil)
 	}
 	switch {
+	case len(r.Prompt) >= q.session.gateway.Context():
+		return nil, tools, &wire.Problem{Class: wire.Overflow, Tokens: len(r.Prompt), Limit: q.session.gateway.Context()}
 	case r.Text != "" || len(r.Prompt) > 0:
 		text := r.Text
 		if text == "" {
@@ -179,7 +181,10 @@ func (q *asking) conversation() ([]*chat.Item, chat.Key, *wire.Problem) {
 		}
 		items = slices.Concat(q.session.forest.Items(q.session.forest.Turn(turn).Point), items)
 	}
-	return items, tools, nil
+	if len(r.Prompt) > 0 {
+		return items, tools, nil
+	}
+	return items, tools, q.session.gateway.tooLong(items)
 }
 
 // again answers from what was sampled for an equal request.

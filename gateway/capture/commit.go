@@ -24,7 +24,7 @@ func (s *Session) enter(from int32, tools chat.Key, items []*chat.Item) int32 {
 }
 
 // maxText is the most bytes of messages that a session keeps: its clients run what the policy writes.
-const maxText = 1 << 30
+const maxText = 128 << 20
 
 // size estimates what items weigh.
 func size(items []*chat.Item) int {

@@ -24,6 +24,7 @@ type Gateway struct {
 	folds  bool         // the template takes no system message but the first
 	counts counters
 	notes  []string                   // what was met while restoring
+	piece  func() int                 // most bytes of text that one id stands for; 0 where that is not known
 	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
 
 	mu       sync.Mutex // guards what follows
@@ -44,6 +45,7 @@ func New(c Config) (*Gateway, error) {
 	g.words = sync.OnceValue(func() *grammar.Vocabulary {
 		return newWords(c.Renderer.Tokenizer(), c.Generator.Capabilities().Vocab)
 	})
+	g.piece = sync.OnceValue(func() int { return longestPiece(c.Renderer.Tokenizer()) })
 	if c.Folder != "" {
 		if err := g.acquire(); err != nil {
 			return nil, err
