@@ -1,4 +1,8 @@
-// The journal of a session: one line for each change of its forest, behind a checksum. Reading it back makes the same forest.
+// The journal of a session: one line for each change of its forest. Reading it back makes the same forest.
+//
+// A turn is on disk, with everything before it, when its client is told that it ended; what comes behind the last turn may be
+// lost with the machine's power, not with the process. Lines that are changed, missing, doubled or moved are found, also
+// between whole journals, except for lines that are missing at the end: the session is then what it was before them.
 
 package capture
 
@@ -9,13 +13,13 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"molt/chat"
 	"molt/gateway/forest"
+	"molt/internal/atomicfile"
 	"molt/traj"
 )
 
@@ -98,6 +102,7 @@ type journal struct {
 	path string
 
 	mu     sync.Mutex // guards what follows
+	chain  chain      // of what is written
 	err    error      // the first that happened; later writes do nothing
 	closed bool       // the file may be another's
 }
@@ -108,7 +113,7 @@ func (g *Gateway) journal(o opened) (*journal, error) {
 	j := &journal{path: filepath.Join(g.config.Folder, o.ID+extension)}
 	file, err := os.OpenFile(j.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
-		err = file.Close()
+		err = errors.Join(file.Close(), atomicfile.SyncDir(g.config.Folder))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("capture: opening a session: %w", err)
@@ -119,8 +124,6 @@ func (g *Gateway) journal(o opened) (*journal, error) {
 	}
 	return j, nil
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // write appends a record.
 func (j *journal) write(r record) {
@@ -137,19 +140,19 @@ func (j *journal) write(r record) {
 		j.err = fmt.Errorf("capture: writing a journal: %w", err)
 		return
 	}
-	line := fmt.Appendf(make([]byte, 0, len(body)+10), "%08x ", crc32.Checksum(body, castagnoli))
-	line = append(append(line, body...), '\n')
-	if err := j.append(line); err != nil {
+	if err := j.append(j.chain.add(body), r.Open != nil || r.Turn != nil); err != nil {
 		j.err = fmt.Errorf("capture: writing a journal: %w", err)
 	}
 }
 
-func (j *journal) append(line []byte) error {
+func (j *journal) append(line []byte, sync bool) error {
 	file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(line)
+	if _, err = file.Write(line); err == nil && sync {
+		err = file.Sync()
+	}
 	return errors.Join(err, file.Close())
 }
 
@@ -209,6 +212,7 @@ func (g *Gateway) read(path string) (*Session, error) {
 		return nil, err
 	}
 	var s *Session
+	var c chain
 	size := 0
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, len(data)+1)
@@ -217,7 +221,7 @@ func (g *Gateway) read(path string) (*Session, error) {
 		if size+len(line) == len(data) {
 			break // without its line end, it was not finished
 		}
-		r, err := parseRecord(line)
+		r, err := c.parse(line)
 		if err == nil {
 			s, err = g.apply(s, r)
 		}
@@ -232,21 +236,12 @@ func (g *Gateway) read(path string) (*Session, error) {
 	if s.ID+extension != filepath.Base(path) {
 		return nil, fmt.Errorf("%w: it is the journal of session %.40q", errDamaged, s.ID)
 	}
-	s.journal = &journal{path: path}
+	s.journal = &journal{path: path, chain: c}
 	if size == len(data) {
 		return s, nil
 	}
 	g.note("%s: its last line was not finished, and is dropped: %d bytes", path, len(data)-size)
 	return s, os.Truncate(path, int64(size))
-}
-
-func parseRecord(line []byte) (record, error) {
-	var r record
-	sum, body, ok := bytes.Cut(line, []byte(" "))
-	if !ok || fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) != string(sum) {
-		return r, errors.New("its checksum is another")
-	}
-	return r, json.Unmarshal(body, &r)
 }
 
 // apply makes a recorded change again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,8 +96,33 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("a flipped bit at byte %d: %v", at, err)
 		}
 	}
-	if _, err := read(bytes.Join(append([][]byte{lines[0]}, lines[2:]...), nil)); err == nil || !strings.Contains(err.Error(), "does not fit") && !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("a line that is missing: %v", err)
+	lines = lines[:len(lines)-1] // what is behind the last line end
+	for i := range lines {
+		doubled := slices.Insert(slices.Clone(lines), i, lines[i])
+		if _, err := read(bytes.Join(doubled, nil)); !errors.Is(err, errDamaged) {
+			t.Errorf("line %d twice: %v", i, err)
+		}
+		if i == len(lines)-1 {
+			break
+		}
+		if _, err := read(bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil)); !errors.Is(err, errDamaged) {
+			t.Errorf("without line %d: %v", i, err)
+		}
+		swapped := slices.Clone(lines)
+		swapped[i], swapped[i+1] = lines[i+1], lines[i]
+		if _, err := read(bytes.Join(swapped, nil)); !errors.Is(err, errDamaged) {
+			t.Errorf("lines %d and %d swapped: %v", i, i+1, err)
+		}
+	}
+	_, other := journaled(t)
+	theirs, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mixed := slices.Clone(lines)
+	mixed[1] = bytes.SplitAfter(theirs, []byte("\n"))[1]
+	if _, err := read(bytes.Join(mixed, nil)); !errors.Is(err, errDamaged) {
+		t.Errorf("with a line of another session: %v", err)
 	}
 }
 
