@@ -81,6 +81,7 @@ func New(config Config) (*Box, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
+	child.Sweep()
 	b := &Box{config: config, interpreter: "/bin/sh"}
 	var err error
 	switch config.Language {
@@ -114,14 +115,14 @@ func (b *Box) Run(ctx context.Context, source string) (Outcome, error) {
 	if strings.ContainsRune(source, 0) {
 		return Outcome{Errors: "the program contains a NUL character", Code: 1}, nil
 	}
-	folder, err := os.MkdirTemp("", "molt-box-")
+	folder, err := child.MakeFolder("box")
 	if err != nil {
 		return Outcome{}, fmt.Errorf("sandbox: %w", err)
 	}
-	defer os.RemoveAll(folder)
+	defer folder.Remove()
 	limited, cancel := context.WithTimeout(ctx, b.config.Time)
 	defer cancel()
-	command := b.command(limited, folder, source)
+	command := b.command(limited, folder.Path, source)
 	out, errs := &head{limit: 4 * b.config.Output}, &head{limit: 4 * b.config.Output}
 	command.Stdout, command.Stderr = out, errs
 	if err := command.Start(); err != nil {
