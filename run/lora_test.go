@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -192,8 +193,10 @@ func TestRepliesAreProved(t *testing.T) {
 		change(c)
 		c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = nil, 0, false
 		start := func(p *rlPlan) (*engines, error) {
+			first := p.model.Weights // engines let go of the model's own copy
+			first.Tensors = slices.Clone(first.Tensors)
 			e, err := embedded(p)
-			e.generator = proving(deaf{e.generator.(*proved).generator, p.model.Weights}, p.model.Weights)
+			e.generator = proving(deaf{e.generator.(*proved).generator, first}, first)
 			return e, err
 		}
 		_, err := rlWith(t.Context(), start, c, recipe.Settings(c), attempt.View{Command: "again"})
