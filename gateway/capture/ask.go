@@ -209,7 +209,8 @@ func (q *asking) again() *Call {
 
 // call wraps flights.
 func (q *asking) call(flights ...*flight) *Call {
-	c := &Call{signal: q.signal, Meta: wire.Meta{Created: time.Now().Unix(), Model: q.request.Model}}
+	q.session.calls.add()
+	c := &Call{session: q.session, signal: q.signal, Meta: wire.Meta{Created: time.Now().Unix(), Model: q.request.Model}}
 	if name := q.session.gateway.config.Model; name != "" {
 		c.Meta.Model = name
 	}

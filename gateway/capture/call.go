@@ -12,6 +12,7 @@ import (
 // Call is a request that is being answered. It is for one goroutine, which must end it with Close.
 type Call struct {
 	Meta    wire.Meta
+	session *Session
 	choices []*choice
 	signal  chan struct{}
 	whole   bool // nothing is written before everything has come
@@ -126,4 +127,5 @@ func (c *Call) Close(delivered bool) {
 			k.flight.session.deliver(k.flight)
 		}
 	}
+	c.session.calls.done()
 }

@@ -34,6 +34,7 @@ type Session struct {
 	ctx     context.Context // ends with the session
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup // flights
+	calls   tally          // requests that are being answered
 
 	mu      sync.Mutex // guards what follows
 	forest  *forest.Forest
@@ -133,6 +134,7 @@ func (s *Session) end(remove bool) error {
 	s.mu.Unlock()
 	s.cancel(errClosed)
 	s.running.Wait()
+	s.calls.wait(lastWrites) // a client that has its reply may be faster than the note that it has
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if remove {
