@@ -128,7 +128,7 @@ func TestFindings(t *testing.T) {
 		{"a token of the configuration that is none", func(t *testing.T, dir string) {
 			edit(t, dir, "chat_template.jinja", "", "{{ bos_token }}"+plainTurns)
 			write(t, filepath.Join(dir, "tokenizer_config.json"), `{"bos_token": {"content": "<first>"}}`)
-		}, Problem, "template", "it writes <first>"},
+		}, Problem, "files", `token "<first>" would get the id`},
 		{"turns without an end", func(t *testing.T, dir string) {
 			edit(t, dir, "chat_template.jinja", "", "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}")
 		}, Problem, "end of turn", "ends no turn with a control token"},
