@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"molt/chat"
 )
 
 func TestTally(t *testing.T) {
@@ -30,4 +32,31 @@ func TestTally(t *testing.T) {
 		}
 		calls.done()
 	})
+}
+
+// TestASessionWaitsForItsLastReply: a client has its reply before the server has noted that; the turn trains all the same.
+func TestASessionWaitsForItsLastReply(t *testing.T) {
+	w := newWorld(t, inOrder("one"), nil)
+	call, p := w.session.Ask(t.Context(), request([]chat.Message{user("a")}, nil), Caller{})
+	if p != nil {
+		t.Fatal(p)
+	}
+	if _, p := call.Whole(t.Context()); p != nil {
+		t.Fatal(p)
+	}
+	ended := make(chan error, 1) // holds what Close returned
+	go func() { ended <- w.session.Close() }()
+	select {
+	case <-ended:
+		t.Error("the session ended while its reply was being written")
+		ended <- nil
+	case <-time.After(50 * time.Millisecond):
+	}
+	call.Close(true)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if n := len(w.session.Select(Earned)); n != 1 {
+		t.Errorf("%d turns train", n)
+	}
 }
