@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molt/agent"
 	"molt/chat"
 	"molt/metrics"
@@ -151,5 +153,32 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 		if _, err := os.Stat(c.Ckpt.Path); err == nil {
 			t.Errorf("%s: the run folder was made", name)
 		}
+	}
+}
+
+// TestAChangedAgentIsAnotherRun: a run that began with one agent does not go on with another.
+func TestAChangedAgentIsAnotherRun(t *testing.T) {
+	c := microRL(t)
+	program := write(t, t.TempDir(), "agent.sh", "#!/bin/sh\nexit 1\n")
+	c.Agent.Name, c.Agent.Command = recipe.Defaults().Agent.Name, "/bin/sh "+program
+	inputs := func() map[string]string {
+		p, err := preflight(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+		return p.inputs
+	}
+	before := inputs()
+	if diff := cmp.Diff(before, inputs()); diff != "" {
+		t.Errorf("the same agent is another: %s", diff)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexit 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cmp.Equal(before, inputs()) {
+		t.Error("nobody noticed that the agent has changed")
 	}
 }
