@@ -32,7 +32,7 @@ type commands struct {
 	Launch     launchCmd     `cmd:"" help:"Start a coding agent (claude, codex, opencode, …) on a model and show what was captured."`
 	Hub        hubCmd        `cmd:"" help:"Make the prompts of an environment hub (reasoning_gym, verifiers)."`
 	Show       showCmd       `cmd:"" help:"Look at a run, a rollout, or its tokens."`
-	Model      modelCmd      `cmd:"" help:"Make a model from nothing, or say what is in a folder."`
+	Model      modelCmd      `cmd:"" help:"Make, import, convert, merge or look inside a model."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at a model and at this machine, and say what is wrong."`
 	Bench      benchCmd      `cmd:"" help:"Measure the engine on this machine."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
@@ -191,7 +191,7 @@ func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
 
 var errInterrupted = errors.New("interrupted")
 
-const description = "Molt trains language-model agents by reinforcement learning: from one binary, on a laptop, or driving engines elsewhere."
+const description = "Molt trains language-model agents by reinforcement learning: from one binary, on a CPU."
 
 // menu is what bare `molt` prints.
 const menu = `molt trains language-model agents by reinforcement learning.
