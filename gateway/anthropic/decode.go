@@ -16,7 +16,7 @@ func Decode(body []byte, seen *wire.Seen) (*wire.Request, *wire.Problem) {
 		return nil, p
 	}
 	r := &wire.Request{Names: wire.Names{}}
-	if p := readTools(r, b.Large["tools"], seen); p != nil {
+	if p := r.ReadOffer(b.Large["tools"], seen, 'A', readTools); p != nil {
 		return nil, p
 	}
 	if p := readOptions(r, b.Rest); p != nil {
@@ -70,51 +70,26 @@ func readMessages(r *wire.Request, b wire.Body, seen *wire.Seen) *wire.Problem {
 	return nil
 }
 
-// offer is a list of tools as it was parsed.
-type offer struct {
-	tools []chat.ToolSpec
-	names wire.Names
-	key   chat.Key
-}
-
-func readTools(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
-	r.ToolsKey = chat.ToolsKey(nil, nil)
-	if len(span) == 0 {
-		return nil
-	}
-	o, p := wire.Remember(seen, 'A', span, readOffer)
-	if p == nil {
-		r.Tools, r.Names, r.ToolsKey = o.tools, o.names, o.key
-	}
-	return p
-}
-
 // hosted begin the types of tools that the vendor runs; nobody here does, so they are left out.
 var hosted = []string{"web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_toolset"}
 
-func readOffer(v chat.Value) (offer, *wire.Problem) {
-	o := offer{names: wire.Names{}}
-	if v.Kind() != chat.KindArray && v.Kind() != chat.KindNull || len(v.Items()) > wire.MaxTools {
-		return o, wire.Badf("tools", "want an array of up to %d tools", wire.MaxTools)
-	}
-	for i, item := range v.Items() {
+func readTools(o *wire.Offer, tools []chat.Value) *wire.Problem {
+	for i, item := range tools {
 		f := wire.Read(item, wire.Index("tools", i))
 		kind := f.Text("type")
 		if isHosted(kind) {
 			continue
 		}
 		if _, ok := f.Get("input_schema"); !ok && kind != "" && kind != "custom" {
-			return o, wire.Badf(f.At("type"), "is %.40q, whose schema only the vendor's models know; give an input_schema", kind)
+			return wire.Badf(f.At("type"), "is %.40q, whose schema only the vendor's models know; give an input_schema", kind)
 		}
 		name := f.Need("name")
 		if f.Problem != nil {
-			return o, f.Problem
+			return f.Problem
 		}
-		o.names.Add(wire.Tool{Name: name})
-		o.tools = append(o.tools, wire.Offered(name, f.Text("description"), item, "input_schema", false))
+		o.Add(wire.Tool{Name: name}, f.Text("description"), item, "input_schema")
 	}
-	o.key = chat.ToolsKey(o.tools, nil)
-	return o, nil
+	return nil
 }
 
 func isHosted(kind string) bool {
@@ -127,11 +102,8 @@ func isHosted(kind string) bool {
 }
 
 func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
-	r.Model = f.Text("model")
-	r.Stream = f.Flag("stream", false)
 	o := &r.Options
-	f.Sampling(o)
-	o.Choices = 1
+	f.Common(r)
 	if n := f.Int("max_tokens", 1, 1<<31-1); n != nil {
 		o.MaxTokens = int(*n)
 	}
@@ -162,24 +134,17 @@ func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
 	}
 	c := wire.Read(v, "tool_choice")
 	r.Options.Single = c.Flag("disable_parallel_tool_use", false)
+	var choice wire.Choice
 	switch kind := c.Text("type"); kind {
 	case "auto":
-		return nil
 	case "none":
-		r.Options.Choose.Mode = wire.None
-		return nil
+		choice.Mode = wire.None
 	case "any":
-		r.Options.Choose.Mode = wire.Required
+		choice.Mode = wire.Required
 	case "tool":
-		r.Options.Choose = wire.Choice{Mode: wire.Named, Name: c.Text("name")}
-		if _, offered := r.Names[r.Options.Choose.Name]; !offered {
-			return wire.Badf("tool_choice.name", "is %.60q, which is not among the tools", r.Options.Choose.Name)
-		}
+		choice = wire.Choice{Mode: wire.Named, Name: c.Text("name")}
 	default:
 		return wire.Badf("tool_choice.type", "is %.40q; want auto, any, tool or none", kind)
 	}
-	if len(r.Tools) == 0 {
-		return wire.Badf("tool_choice", "is set, but no tools are offered")
-	}
-	return nil
+	return r.Choose(choice, "tool_choice")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"molt/gateway/wire"
+	"molt/gateway/wire/wiretest"
 )
 
 // What Claude Code sends in its first turn, and in the second one of a tool loop: the cache mark has moved, the billing
@@ -89,9 +90,9 @@ func TestDecodeRefuses(t *testing.T) {
 // TestHidden: with thinking switched off, none is shown, and blocks are counted without it.
 func TestHidden(t *testing.T) {
 	r := &wire.Request{Options: wire.Options{Hidden: true}}
-	text := play(NewStream(r), meta, script, called)
-	reply := whole(script, called)
-	for _, text := range []string{text, string(Encode(r, &reply))} {
+	text := wiretest.Play(NewStream(r), wiretest.Deltas, wiretest.End)
+	reply := wiretest.Whole(wiretest.Deltas, wiretest.End)
+	for _, text := range []string{text, string(Encode(r, reply))} {
 		if strings.Contains(text, "thinking") || strings.Contains(text, "hm") {
 			t.Errorf("thinking is shown: %s", text)
 		}

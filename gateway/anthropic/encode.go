@@ -3,7 +3,6 @@
 package anthropic
 
 import (
-	"encoding/json/jsontext"
 	"strconv"
 
 	"molt/gateway/wire"
@@ -19,7 +18,7 @@ func Encode(r *wire.Request, reply *wire.Reply) []byte {
 		if p.Kind == wire.Reasoning && r.Options.Hidden {
 			continue
 		}
-		dst = block(comma(dst, n), &reply.Meta, n, p, true)
+		dst = block(wire.Comma(dst, n), &reply.Meta, n, p, true)
 		n++
 	}
 	if n == 0 {
@@ -30,12 +29,14 @@ func Encode(r *wire.Request, reply *wire.Reply) []byte {
 }
 
 // Count writes the reply to count_tokens.
-func Count(tokens int) []byte { return append(number([]byte(`{"input_tokens":`), int64(tokens)), '}') }
+func Count(tokens int) []byte {
+	return append(wire.Number([]byte(`{"input_tokens":`), int64(tokens)), '}')
+}
 
 // head opens a message up to the inside of its content.
 func head(dst []byte, m *wire.Meta) []byte {
-	dst = quote(append(dst, `{"id":`...), "msg_"+m.Turns[0])
-	dst = quote(append(dst, `,"type":"message","role":"assistant","model":`...), m.Model)
+	dst = wire.Quote(append(dst, `{"id":`...), "msg_"+m.Turns[0])
+	dst = wire.Quote(append(dst, `,"type":"message","role":"assistant","model":`...), m.Model)
 	return append(dst, `,"content":[`...)
 }
 
@@ -51,15 +52,15 @@ func block(dst []byte, m *wire.Meta, index int, p wire.Part, done bool) []byte {
 	}
 	switch p.Kind {
 	case wire.Reasoning:
-		dst = quote(append(dst, `{"type":"thinking","thinking":`...), p.Text)
+		dst = wire.Quote(append(dst, `{"type":"thinking","thinking":`...), p.Text)
 		name := ""
 		if done {
 			name = signature(m, index)
 		}
-		return append(quote(append(dst, `,"signature":`...), name), '}')
+		return append(wire.Quote(append(dst, `,"signature":`...), name), '}')
 	case wire.Call:
-		dst = quote(append(dst, `{"type":"tool_use","id":`...), p.Call.ID)
-		dst = quote(append(dst, `,"name":`...), p.Call.Name)
+		dst = wire.Quote(append(dst, `{"type":"tool_use","id":`...), p.Call.ID)
+		dst = wire.Quote(append(dst, `,"name":`...), p.Call.Name)
 		dst = append(dst, `,"input":`...)
 		if done {
 			dst = p.Call.Arguments.AppendJSON(dst)
@@ -68,7 +69,7 @@ func block(dst []byte, m *wire.Meta, index int, p wire.Part, done bool) []byte {
 		}
 		return append(dst, '}')
 	}
-	return append(quote(append(dst, `{"type":"text","text":`...), p.Text), '}')
+	return append(wire.Quote(append(dst, `{"type":"text","text":`...), p.Text), '}')
 }
 
 // stop writes why a reply ended.
@@ -82,31 +83,17 @@ func stop(dst []byte, e wire.End, called bool) []byte {
 	case called:
 		reason = "tool_use"
 	}
-	dst = quote(append(dst, `"stop_reason":`...), reason)
+	dst = wire.Quote(append(dst, `"stop_reason":`...), reason)
 	if e.Stop == "" {
 		return append(dst, `,"stop_sequence":null`...)
 	}
-	return quote(append(dst, `,"stop_sequence":`...), e.Stop)
+	return wire.Quote(append(dst, `,"stop_sequence":`...), e.Stop)
 }
 
 // usage counts a prompt's tokens apart: those that were computed, and those that were there.
 func usage(dst []byte, m *wire.Meta, e wire.End) []byte {
-	dst = number(append(dst, `"usage":{"input_tokens":`...), int64(m.Prompt-e.Cached))
-	dst = number(append(dst, `,"cache_creation_input_tokens":0,"cache_read_input_tokens":`...), int64(e.Cached))
-	dst = number(append(dst, `,"output_tokens":`...), int64(e.Sampled))
+	dst = wire.Number(append(dst, `"usage":{"input_tokens":`...), int64(m.Prompt-e.Cached))
+	dst = wire.Number(append(dst, `,"cache_creation_input_tokens":0,"cache_read_input_tokens":`...), int64(e.Cached))
+	dst = wire.Number(append(dst, `,"output_tokens":`...), int64(e.Sampled))
 	return append(dst, `,"server_tool_use":null,"service_tier":"standard"}`...)
-}
-
-func quote(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // an error only says that bytes were replaced
-	return dst
-}
-
-func number(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
-
-func comma(dst []byte, i int) []byte {
-	if i > 0 {
-		dst = append(dst, ',')
-	}
-	return dst
 }

@@ -16,8 +16,8 @@ func Error(p *wire.Problem) (status int, body []byte) {
 	if p.Class == wire.Overflow {
 		message = fmt.Sprintf("prompt is too long: %d tokens > %d maximum", p.Tokens, p.Limit)
 	}
-	dst := quote([]byte(`{"type":"error","error":{"type":`), c.kind)
-	dst = quote(append(dst, `,"message":`...), message)
+	dst := wire.Quote([]byte(`{"type":"error","error":{"type":`), c.kind)
+	dst = wire.Quote(append(dst, `,"message":`...), message)
 	return c.status, append(dst, `},"request_id":null}`...)
 }
 

@@ -24,14 +24,14 @@ func NewStream(r *wire.Request) *Stream { return &Stream{request: r} }
 // event opens an event; the caller closes the object with shut.
 func event(dst []byte, kind string) []byte {
 	dst = append(append(append(dst, "event: "...), kind...), "\ndata: "...)
-	return quote(append(dst, `{"type":`...), kind)
+	return wire.Quote(append(dst, `{"type":`...), kind)
 }
 
 func shut(dst []byte) []byte { return append(dst, "}\n\n"...) }
 
 // at opens an event of the block at the current index.
 func (s *Stream) at(dst []byte, kind string) []byte {
-	return number(append(event(dst, kind), `,"index":`...), int64(s.index))
+	return wire.Number(append(event(dst, kind), `,"index":`...), int64(s.index))
 }
 
 // Start implements wire.Stream.
@@ -56,13 +56,13 @@ func (s *Stream) Delta(dst []byte, d wire.Delta) []byte {
 	dst = append(s.at(dst, "content_block_delta"), `,"delta":{"type":`...)
 	switch d.Kind {
 	case wire.Reasoning:
-		dst = quote(append(dst, `"thinking_delta","thinking":`...), d.Text)
+		dst = wire.Quote(append(dst, `"thinking_delta","thinking":`...), d.Text)
 	case wire.Call:
 		s.called = true
-		dst = quote(append(dst, `"input_json_delta","partial_json":`...), d.Call.Arguments.String())
+		dst = wire.Quote(append(dst, `"input_json_delta","partial_json":`...), d.Call.Arguments.String())
 		return s.stopBlock(shut(append(dst, '}')))
 	default:
-		dst = quote(append(dst, `"text_delta","text":`...), d.Text)
+		dst = wire.Quote(append(dst, `"text_delta","text":`...), d.Text)
 	}
 	return shut(append(dst, '}'))
 }
@@ -76,7 +76,7 @@ func (s *Stream) startBlock(dst []byte, d wire.Delta) []byte {
 func (s *Stream) stopBlock(dst []byte) []byte {
 	if s.kind == wire.Reasoning {
 		dst = append(s.at(dst, "content_block_delta"), `,"delta":{"type":"signature_delta","signature":`...)
-		dst = shut(append(quote(dst, signature(&s.meta, s.index)), '}'))
+		dst = shut(append(wire.Quote(dst, signature(&s.meta, s.index)), '}'))
 	}
 	dst = shut(s.at(dst, "content_block_stop"))
 	s.open = false

@@ -4,9 +4,6 @@
 package openai
 
 import (
-	"encoding/json/jsontext"
-	"strconv"
-
 	"molt/chat"
 	"molt/gateway/wire"
 	"molt/traj"
@@ -25,13 +22,6 @@ func formOf(r *wire.Request, raw bool) form {
 	return form{r.Names, r.Options.Logprobs, r.Options.TokenIDs, r.Options.Usage, raw}
 }
 
-func quote(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // an error only says that bytes were replaced
-	return dst
-}
-
-func number(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
-
 // head opens the object of a reply.
 func (f *form) head(dst []byte, m *wire.Meta, chunk bool) []byte {
 	prefix, object := "chatcmpl-", "chat.completion"
@@ -41,10 +31,10 @@ func (f *form) head(dst []byte, m *wire.Meta, chunk bool) []byte {
 	if chunk {
 		object = "chat.completion.chunk"
 	}
-	dst = quote(append(dst, `{"id":`...), prefix+m.Turns[0])
-	dst = quote(append(dst, `,"object":`...), object)
-	dst = number(append(dst, `,"created":`...), m.Created)
-	dst = quote(append(dst, `,"model":`...), m.Model)
+	dst = wire.Quote(append(dst, `{"id":`...), prefix+m.Turns[0])
+	dst = wire.Quote(append(dst, `,"object":`...), object)
+	dst = wire.Number(append(dst, `,"created":`...), m.Created)
+	dst = wire.Quote(append(dst, `,"model":`...), m.Model)
 	return append(dst, `,"system_fingerprint":null`...)
 }
 
@@ -56,19 +46,19 @@ func (f *form) call(dst []byte, c chat.ToolCall, opening, arguments bool) []byte
 		kind, text = "custom", "input"
 	}
 	if opening {
-		dst = quote(append(dst, `"id":`...), c.ID)
-		dst = quote(append(dst, `,"type":`...), kind)
+		dst = wire.Quote(append(dst, `"id":`...), c.ID)
+		dst = wire.Quote(append(dst, `,"type":`...), kind)
 		dst = append(dst, ',')
 	}
-	dst = append(quote(dst, kind), `:{`...)
+	dst = append(wire.Quote(dst, kind), `:{`...)
 	if opening {
-		dst = append(quote(append(dst, `"name":`...), c.Name), ',')
+		dst = append(wire.Quote(append(dst, `"name":`...), c.Name), ',')
 	}
 	written := ""
 	if arguments {
 		written = wire.Written(c, tool.Free)
 	}
-	dst = quote(append(quote(dst, text), ':'), written)
+	dst = wire.Quote(append(wire.Quote(dst, text), ':'), written)
 	return append(dst, '}')
 }
 
@@ -82,14 +72,11 @@ func (f *form) tokens(dst []byte, tokens []wire.Token) []byte {
 	default:
 		dst = append(dst, `,"logprobs":{"content":[`...)
 		for i, t := range tokens {
-			dst = comma(dst, i)
-			dst = quote(append(dst, `{"token":`...), t.Text)
-			dst = strconv.AppendFloat(append(dst, `,"logprob":`...), float64(t.Logp), 'g', -1, 32)
-			dst = append(dst, `,"bytes":[`...)
-			for k := range len(t.Text) {
-				dst = number(comma(dst, k), int64(t.Text[k]))
-			}
-			dst = append(dst, `],"top_logprobs":[]}`...)
+			dst = wire.Comma(dst, i)
+			dst = wire.Quote(append(dst, `{"token":`...), t.Text)
+			dst = wire.Real(append(dst, `,"logprob":`...), t.Logp)
+			dst = wire.Octets(append(dst, `,"bytes":`...), t.Text)
+			dst = append(dst, `,"top_logprobs":[]}`...)
 		}
 		dst = append(dst, `],"refusal":null}`...)
 	}
@@ -102,31 +89,24 @@ func (f *form) tokens(dst []byte, tokens []wire.Token) []byte {
 func rawLogprobs(dst []byte, tokens []wire.Token) []byte {
 	dst = append(dst, `,"logprobs":{"tokens":[`...)
 	for i, t := range tokens {
-		dst = quote(comma(dst, i), t.Text)
+		dst = wire.Quote(wire.Comma(dst, i), t.Text)
 	}
 	dst = append(dst, `],"token_logprobs":[`...)
 	for i, t := range tokens {
-		dst = strconv.AppendFloat(comma(dst, i), float64(t.Logp), 'g', -1, 32)
+		dst = wire.Real(wire.Comma(dst, i), t.Logp)
 	}
 	dst = append(dst, `],"top_logprobs":null,"text_offset":[`...)
 	offset := 0
 	for i, t := range tokens {
-		dst = number(comma(dst, i), int64(offset))
+		dst = wire.Number(wire.Comma(dst, i), int64(offset))
 		offset += len(t.Text)
 	}
 	return append(dst, `]}`...)
 }
 
-func comma(dst []byte, i int) []byte {
-	if i > 0 {
-		dst = append(dst, ',')
-	}
-	return dst
-}
-
 func idList(dst []byte, n int, id func(int) int32) []byte {
 	for i := range n {
-		dst = number(comma(dst, i), int64(id(i)))
+		dst = wire.Number(wire.Comma(dst, i), int64(id(i)))
 	}
 	return dst
 }
@@ -152,10 +132,10 @@ func finish(e wire.End, called bool) string {
 type count struct{ prompt, sampled, reasoning, cached int }
 
 func (c count) append(dst []byte) []byte {
-	dst = number(append(dst, `"usage":{"prompt_tokens":`...), int64(c.prompt))
-	dst = number(append(dst, `,"completion_tokens":`...), int64(c.sampled))
-	dst = number(append(dst, `,"total_tokens":`...), int64(c.prompt+c.sampled))
-	dst = number(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), int64(c.cached))
-	dst = number(append(dst, `,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":`...), int64(c.reasoning))
+	dst = wire.Number(append(dst, `"usage":{"prompt_tokens":`...), int64(c.prompt))
+	dst = wire.Number(append(dst, `,"completion_tokens":`...), int64(c.sampled))
+	dst = wire.Number(append(dst, `,"total_tokens":`...), int64(c.prompt+c.sampled))
+	dst = wire.Number(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), int64(c.cached))
+	dst = wire.Number(append(dst, `,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":`...), int64(c.reasoning))
 	return append(dst, `,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`...)
 }

@@ -19,7 +19,7 @@ func Decode(body []byte, seen *wire.Seen) (*wire.Request, *wire.Problem) {
 	if p := readMessages(r, b, seen); p != nil {
 		return nil, p
 	}
-	if p := readTools(r, b.Large["tools"], seen); p != nil {
+	if p := r.ReadOffer(b.Large["tools"], seen, 't', readTools); p != nil {
 		return nil, p
 	}
 	if p := readOptions(r, b.Rest); p != nil {
@@ -151,31 +151,8 @@ func readCalls(f *wire.Fields) (calls []chat.ToolCall, handles []string, p *wire
 	return calls, handles, nil
 }
 
-// offer is a list of tools as it was parsed.
-type offer struct {
-	tools []chat.ToolSpec
-	names wire.Names
-	key   chat.Key
-}
-
-func readTools(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
-	r.ToolsKey = chat.ToolsKey(nil, nil)
-	if len(span) == 0 {
-		return nil
-	}
-	o, p := wire.Remember(seen, 't', span, readOffer)
-	if p == nil {
-		r.Tools, r.Names, r.ToolsKey = o.tools, o.names, o.key
-	}
-	return p
-}
-
-func readOffer(v chat.Value) (offer, *wire.Problem) {
-	o := offer{names: wire.Names{}}
-	if v.Kind() != chat.KindArray && v.Kind() != chat.KindNull || len(v.Items()) > wire.MaxTools {
-		return o, wire.Badf("tools", "want an array of up to %d tools", wire.MaxTools)
-	}
-	for i, item := range v.Items() {
+func readTools(o *wire.Offer, tools []chat.Value) *wire.Problem {
+	for i, item := range tools {
 		f := wire.Read(item, wire.Index("tools", i))
 		kind, free := "function", f.Text("type") == "custom"
 		if free {
@@ -185,13 +162,11 @@ func readOffer(v chat.Value) (offer, *wire.Problem) {
 		spec := wire.Read(inner, f.At(kind))
 		name := spec.Need("name")
 		if p := first(f.Problem, spec.Problem); p != nil {
-			return o, p
+			return p
 		}
-		o.names.Add(wire.Tool{Name: name, Free: free})
-		o.tools = append(o.tools, wire.Offered(name, spec.Text("description"), inner, "parameters", free))
+		o.Add(wire.Tool{Name: name, Free: free}, spec.Text("description"), inner, "parameters")
 	}
-	o.key = chat.ToolsKey(o.tools, nil)
-	return o, nil
+	return nil
 }
 
 func first(a, b *wire.Problem) *wire.Problem {
@@ -202,11 +177,8 @@ func first(a, b *wire.Problem) *wire.Problem {
 }
 
 func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
-	r.Model = f.Text("model")
-	r.Stream = f.Flag("stream", false)
 	o := &r.Options
-	f.Sampling(o)
-	o.Choices = 1
+	f.Common(r)
 	if n := f.Int("n", 1, wire.MaxChoices); n != nil {
 		o.Choices = int(*n)
 	}
@@ -243,25 +215,20 @@ func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
 	if v.Kind() == chat.KindObject {
 		mode = "named"
 	}
+	var choice wire.Choice
 	switch mode {
 	case "auto":
 	case "none":
-		r.Options.Choose.Mode = wire.None
+		choice.Mode = wire.None
 	case "required":
-		r.Options.Choose.Mode = wire.Required
+		choice.Mode = wire.Required
 	case "named":
 		c := wire.Read(v, "tool_choice")
 		kind := strings.TrimSpace(c.Text("type"))
 		inner, _ := c.Get(kind)
-		r.Options.Choose = wire.Choice{Mode: wire.Named, Name: wire.Read(inner, wire.Join("tool_choice", kind)).Text("name")}
-		if _, offered := r.Names[r.Options.Choose.Name]; !offered {
-			return wire.Badf("tool_choice", "names %.60q, which is not among the tools", r.Options.Choose.Name)
-		}
+		choice = wire.Choice{Mode: wire.Named, Name: wire.Read(inner, wire.Join("tool_choice", kind)).Text("name")}
 	default:
 		return wire.Badf("tool_choice", "is %.60s; want auto, none, required or a tool", v)
 	}
-	if r.Options.Choose.Mode != wire.None && len(r.Tools) == 0 {
-		return wire.Badf("tool_choice", "is set, but no tools are offered")
-	}
-	return nil
+	return r.Choose(choice, "tool_choice")
 }

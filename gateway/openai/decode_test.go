@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molt/gateway/wire"
+	"molt/gateway/wire/wiretest"
 )
 
 // What opencode, pi and qwen-code send in the second turn of a tool loop.
@@ -160,7 +161,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		if p == nil {
 			dst := NewStream(r, false).Start(nil, wire.Meta{Turns: make([]string, r.Options.Choices)})
-			events(t, string(dst))
+			wiretest.Events(t, string(dst))
 		}
 	})
 }

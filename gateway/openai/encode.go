@@ -14,7 +14,7 @@ func Encode(r *wire.Request, reply *wire.Reply, raw bool) []byte {
 	usage := count{prompt: reply.Meta.Prompt}
 	for i := range reply.Choices {
 		c := &reply.Choices[i]
-		dst = f.choice(number(append(comma(dst, i), `{"index":`...), int64(i)), c)
+		dst = f.choice(wire.Number(append(wire.Comma(dst, i), `{"index":`...), int64(i)), c)
 		if raw {
 			dst = promptIDs(dst, reply.Meta.IDs)
 		}
@@ -32,31 +32,31 @@ func Encode(r *wire.Request, reply *wire.Reply, raw bool) []byte {
 
 func (f *form) choice(dst []byte, c *wire.Chosen) []byte {
 	if f.raw {
-		dst = quote(append(dst, `,"text":`...), c.Text(wire.Content))
+		dst = wire.Quote(append(dst, `,"text":`...), c.Text(wire.Content))
 	} else {
 		dst = f.message(append(dst, `,"message":`...), c)
 	}
 	dst = f.tokens(dst, c.Tokens)
-	return quote(append(dst, `,"finish_reason":`...), finish(c.End, c.Called()))
+	return wire.Quote(append(dst, `,"finish_reason":`...), finish(c.End, c.Called()))
 }
 
 func (f *form) message(dst []byte, c *wire.Chosen) []byte {
 	dst = append(dst, `{"role":"assistant","content":`...)
 	if text := c.Text(wire.Content); text != "" || !c.Called() {
-		dst = quote(dst, text)
+		dst = wire.Quote(dst, text)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"refusal":null,"annotations":[]`...)
 	if text := c.Text(wire.Reasoning); text != "" {
-		dst = quote(append(dst, `,"reasoning_content":`...), text)
+		dst = wire.Quote(append(dst, `,"reasoning_content":`...), text)
 	}
 	if c.Called() {
 		dst = append(dst, `,"tool_calls":[`...)
 		n := 0
 		for _, p := range c.Parts {
 			if p.Kind == wire.Call {
-				dst = append(f.call(append(comma(dst, n), '{'), p.Call, true, true), '}')
+				dst = append(f.call(append(wire.Comma(dst, n), '{'), p.Call, true, true), '}')
 				n++
 			}
 		}

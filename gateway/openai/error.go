@@ -11,8 +11,8 @@ import (
 // Error returns the HTTP status and the body of a problem.
 func Error(p *wire.Problem) (status int, body []byte) {
 	c := classes[p.Class]
-	dst := quote([]byte(`{"error":{"message":`), Message(p))
-	dst = quote(append(dst, `,"type":`...), c.kind)
+	dst := wire.Quote([]byte(`{"error":{"message":`), Message(p))
+	dst = wire.Quote(append(dst, `,"type":`...), c.kind)
 	dst = orNull(append(dst, `,"param":`...), p.Param)
 	dst = orNull(append(dst, `,"code":`...), c.code)
 	return c.status, append(dst, "}}"...)
@@ -39,7 +39,7 @@ func orNull(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)
 	}
-	return quote(dst, s)
+	return wire.Quote(dst, s)
 }
 
 var classes = [...]struct {

@@ -42,7 +42,7 @@ func (s *Stream) Start(dst []byte, m wire.Meta) []byte {
 // open begins a chunk up to the inside of its delta.
 func (s *Stream) open(dst []byte, choice int) []byte {
 	dst = s.head(append(dst, "data: "...), &s.meta, true)
-	dst = number(append(dst, `,"choices":[{"index":`...), int64(choice))
+	dst = wire.Number(append(dst, `,"choices":[{"index":`...), int64(choice))
 	if s.raw {
 		return append(dst, `,"text":`...)
 	}
@@ -64,7 +64,7 @@ func (s *Stream) shut(dst []byte, choice int, finish string) []byte {
 	if finish == "" {
 		dst = append(dst, `,"finish_reason":null}]`...)
 	} else {
-		dst = append(quote(append(dst, `,"finish_reason":`...), finish), `}]`...)
+		dst = append(wire.Quote(append(dst, `,"finish_reason":`...), finish), `}]`...)
 	}
 	if s.usage {
 		dst = append(dst, `,"usage":null`...)
@@ -84,13 +84,13 @@ func (s *Stream) Delta(dst []byte, d wire.Delta) []byte {
 	}
 	switch d.Kind {
 	case wire.Reasoning:
-		dst = quote(append(s.open(dst, d.Choice), `"reasoning_content":`...), d.Text)
+		dst = wire.Quote(append(s.open(dst, d.Choice), `"reasoning_content":`...), d.Text)
 	case wire.Content:
 		dst = s.open(dst, d.Choice)
 		if !s.raw {
 			dst = append(dst, `"content":`...)
 		}
-		dst = quote(dst, d.Text)
+		dst = wire.Quote(dst, d.Text)
 	case wire.Call:
 		dst = s.shut(s.callPart(dst, d, c.calls, true), d.Choice, "")
 		dst = s.callPart(dst, d, c.calls, false)
@@ -102,7 +102,7 @@ func (s *Stream) Delta(dst []byte, d wire.Delta) []byte {
 }
 
 func (s *Stream) callPart(dst []byte, d wire.Delta, index int, opening bool) []byte {
-	dst = number(append(s.open(dst, d.Choice), `"tool_calls":[{"index":`...), int64(index))
+	dst = wire.Number(append(s.open(dst, d.Choice), `"tool_calls":[{"index":`...), int64(index))
 	return append(s.call(append(dst, ','), d.Call, opening, !opening), `}]`...)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"molt/chat"
 	"molt/gateway/wire"
+	"molt/gateway/wire/wiretest"
 )
 
 const turn = "TURNTURNTURNTURNTURNTURN"
@@ -76,7 +77,7 @@ func TestReferences(t *testing.T) {
 		case "rs_" + turn + "_0":
 			return chat.Message{Role: chat.Assistant, Reasoning: "hm"}, true
 		case "fc_" + turn + "_1":
-			return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{madeCall("c1", "f", "{}")}}, true
+			return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{wiretest.Call("c1", "f", "{}")}}, true
 		}
 		return chat.Message{}, false
 	}
@@ -123,11 +124,11 @@ func TestNamespacesAndText(t *testing.T) {
 	r := &wire.Request{Names: wire.Names{}, Echo: []byte(`"store":true`)}
 	r.Names.Add(wire.Tool{Namespace: "multi", Name: "spawn"})
 	r.Names.Add(wire.Tool{Name: "apply_patch", Free: true})
-	text := play(NewStream(r, false), meta, []wire.Delta{
-		{Kind: wire.Call, Call: madeCall("c1", "multi.spawn", "{}")},
-		{Kind: wire.Call, Call: madeCall("c2", "apply_patch", `{"input":"*** {"}`)},
-	}, called)
-	events(t, text)
+	text := wiretest.Play(NewStream(r, false), []wire.Delta{
+		{Kind: wire.Call, Call: wiretest.Call("c1", "multi.spawn", "{}")},
+		{Kind: wire.Call, Call: wiretest.Call("c2", "apply_patch", `{"input":"*** {"}`)},
+	}, wiretest.End)
+	wiretest.Events(t, text)
 	for _, want := range []string{`"name":"spawn","namespace":"multi","arguments":"{}"`, `"type":"custom_tool_call","id":"ctc_` + turn + `_1","call_id":"c2","name":"apply_patch","input":"*** {"`, "event: response.custom_tool_call_input.done"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)

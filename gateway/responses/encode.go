@@ -3,7 +3,6 @@
 package responses
 
 import (
-	"encoding/json/jsontext"
 	"strconv"
 
 	"molt/gateway/openai"
@@ -25,7 +24,7 @@ func Encode(r *wire.Request, reply *wire.Reply, incomplete bool) []byte {
 	c := &reply.Choices[0]
 	var output []byte
 	for i, p := range items(c.Parts) {
-		output = w.item(comma(output, i), i, p, true)
+		output = w.item(wire.Comma(output, i), i, p, true)
 	}
 	return w.response(nil, w.status(c.End), output, &c.End, nil)
 }
@@ -47,13 +46,13 @@ func (w *writer) status(e wire.End) string {
 
 // response writes the response object.
 func (w *writer) response(dst []byte, status string, output []byte, e *wire.End, failed *wire.Problem) []byte {
-	dst = quote(append(dst, `{"id":`...), "resp_"+w.meta.Turns[0])
-	dst = number(append(dst, `,"object":"response","created_at":`...), w.meta.Created)
-	dst = quote(append(dst, `,"status":`...), status)
-	dst = quote(append(dst, `,"model":`...), w.meta.Model)
+	dst = wire.Quote(append(dst, `{"id":`...), "resp_"+w.meta.Turns[0])
+	dst = wire.Number(append(dst, `,"object":"response","created_at":`...), w.meta.Created)
+	dst = wire.Quote(append(dst, `,"status":`...), status)
+	dst = wire.Quote(append(dst, `,"model":`...), w.meta.Model)
 	if failed != nil {
-		dst = quote(append(dst, `,"error":{"code":`...), openai.Code(failed))
-		dst = append(quote(append(dst, `,"message":`...), openai.Message(failed)), '}')
+		dst = wire.Quote(append(dst, `,"error":{"code":`...), openai.Code(failed))
+		dst = append(wire.Quote(append(dst, `,"message":`...), openai.Message(failed)), '}')
 	} else {
 		dst = append(dst, `,"error":null`...)
 	}
@@ -71,11 +70,11 @@ func (w *writer) response(dst []byte, status string, output []byte, e *wire.End,
 }
 
 func (w *writer) usage(dst []byte, e *wire.End) []byte {
-	dst = number(append(dst, `,"usage":{"input_tokens":`...), int64(w.meta.Prompt))
-	dst = number(append(dst, `,"input_tokens_details":{"cached_tokens":`...), int64(e.Cached))
-	dst = number(append(dst, `},"output_tokens":`...), int64(e.Sampled))
-	dst = number(append(dst, `,"output_tokens_details":{"reasoning_tokens":`...), int64(e.Reasoning))
-	dst = number(append(dst, `},"total_tokens":`...), int64(w.meta.Prompt+e.Sampled))
+	dst = wire.Number(append(dst, `,"usage":{"input_tokens":`...), int64(w.meta.Prompt))
+	dst = wire.Number(append(dst, `,"input_tokens_details":{"cached_tokens":`...), int64(e.Cached))
+	dst = wire.Number(append(dst, `},"output_tokens":`...), int64(e.Sampled))
+	dst = wire.Number(append(dst, `,"output_tokens_details":{"reasoning_tokens":`...), int64(e.Reasoning))
+	dst = wire.Number(append(dst, `},"total_tokens":`...), int64(w.meta.Prompt+e.Sampled))
 	return append(dst, '}')
 }
 
@@ -92,28 +91,28 @@ func (w *writer) item(dst []byte, index int, p wire.Part, done bool) []byte {
 	}
 	switch p.Kind {
 	case wire.Reasoning:
-		dst = quote(append(dst, `{"type":"reasoning","id":`...), w.id("rs", index))
+		dst = wire.Quote(append(dst, `{"type":"reasoning","id":`...), w.id("rs", index))
 		dst = append(dst, `,"summary":[`...)
 		if done {
-			dst = append(quote(append(dst, `{"type":"summary_text","text":`...), p.Text), '}')
+			dst = append(wire.Quote(append(dst, `{"type":"summary_text","text":`...), p.Text), '}')
 		}
-		dst = quote(append(dst, `],"encrypted_content":`...), w.id("enc", index))
+		dst = wire.Quote(append(dst, `],"encrypted_content":`...), w.id("enc", index))
 	case wire.Call:
 		dst = w.call(dst, index, p, done)
 	default:
-		dst = quote(append(dst, `{"type":"message","id":`...), w.id("msg", index))
+		dst = wire.Quote(append(dst, `{"type":"message","id":`...), w.id("msg", index))
 		dst = append(dst, `,"role":"assistant","content":[`...)
 		if done {
 			dst = w.part(dst, p.Text)
 		}
 		dst = append(dst, ']')
 	}
-	return append(quote(append(dst, `,"status":`...), status), '}')
+	return append(wire.Quote(append(dst, `,"status":`...), status), '}')
 }
 
 // part writes the text of a message.
 func (w *writer) part(dst []byte, text string) []byte {
-	dst = quote(append(dst, `{"type":"output_text","text":`...), text)
+	dst = wire.Quote(append(dst, `{"type":"output_text","text":`...), text)
 	return append(dst, `,"annotations":[],"logprobs":[]}`...)
 }
 
@@ -123,30 +122,16 @@ func (w *writer) call(dst []byte, index int, p wire.Part, done bool) []byte {
 	if tool.Free {
 		kind, prefix, field = "custom_tool_call", "ctc", "input"
 	}
-	dst = quote(append(dst, `{"type":`...), kind)
-	dst = quote(append(dst, `,"id":`...), w.id(prefix, index))
-	dst = quote(append(dst, `,"call_id":`...), p.Call.ID)
-	dst = quote(append(dst, `,"name":`...), tool.Name)
+	dst = wire.Quote(append(dst, `{"type":`...), kind)
+	dst = wire.Quote(append(dst, `,"id":`...), w.id(prefix, index))
+	dst = wire.Quote(append(dst, `,"call_id":`...), p.Call.ID)
+	dst = wire.Quote(append(dst, `,"name":`...), tool.Name)
 	if tool.Namespace != "" {
-		dst = quote(append(dst, `,"namespace":`...), tool.Namespace)
+		dst = wire.Quote(append(dst, `,"namespace":`...), tool.Namespace)
 	}
 	text := ""
 	if done {
 		text = wire.Written(p.Call, tool.Free)
 	}
-	return quote(append(quote(append(dst, ','), field), ':'), text)
-}
-
-func quote(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // an error only says that bytes were replaced
-	return dst
-}
-
-func number(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
-
-func comma(dst []byte, i int) []byte {
-	if i > 0 {
-		dst = append(dst, ',')
-	}
-	return dst
+	return wire.Quote(append(wire.Quote(append(dst, ','), field), ':'), text)
 }

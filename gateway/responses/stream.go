@@ -4,8 +4,6 @@
 package responses
 
 import (
-	"strconv"
-
 	"molt/gateway/wire"
 )
 
@@ -29,8 +27,8 @@ func NewStream(r *wire.Request, incomplete bool) *Stream {
 // event opens an event; the caller closes the object with shut.
 func (s *Stream) event(dst []byte, kind string) []byte {
 	dst = append(append(append(dst, "event: "...), kind...), "\ndata: "...)
-	dst = quote(append(dst, `{"type":`...), kind)
-	dst = number(append(dst, `,"sequence_number":`...), int64(s.sequence))
+	dst = wire.Quote(append(dst, `{"type":`...), kind)
+	dst = wire.Number(append(dst, `,"sequence_number":`...), int64(s.sequence))
 	s.sequence++
 	return dst
 }
@@ -39,10 +37,10 @@ func shut(dst []byte) []byte { return append(dst, "}\n\n"...) }
 
 // at adds where the open item stands. inner is the name of the index inside it, "" for none.
 func (s *Stream) at(dst []byte, prefix, inner string) []byte {
-	dst = quote(append(dst, `,"item_id":`...), s.id(prefix, s.index))
-	dst = number(append(dst, `,"output_index":`...), int64(s.index))
+	dst = wire.Quote(append(dst, `,"item_id":`...), s.id(prefix, s.index))
+	dst = wire.Number(append(dst, `,"output_index":`...), int64(s.index))
 	if inner != "" {
-		dst = append(quote(append(dst, ','), inner), `:0`...)
+		dst = append(wire.Quote(append(dst, ','), inner), `:0`...)
 	}
 	return dst
 }
@@ -81,7 +79,7 @@ func (s *Stream) Delta(dst []byte, d wire.Delta) []byte {
 // added opens an item.
 func (s *Stream) added(dst []byte, d wire.Delta) []byte {
 	s.open, s.part = true, wire.Part{Kind: d.Kind, Call: d.Call}
-	dst = number(append(s.event(dst, "response.output_item.added"), `,"output_index":`...), int64(s.index))
+	dst = wire.Number(append(s.event(dst, "response.output_item.added"), `,"output_index":`...), int64(s.index))
 	dst = shut(s.item(append(dst, `,"item":`...), s.index, s.part, false))
 	switch d.Kind {
 	case wire.Reasoning:
@@ -97,23 +95,20 @@ func (s *Stream) added(dst []byte, d wire.Delta) []byte {
 func (s *Stream) delta(dst []byte, text string) []byte {
 	if s.part.Kind == wire.Reasoning {
 		dst = s.at(s.event(dst, "response.reasoning_summary_text.delta"), "rs", "summary_index")
-		return shut(quote(append(dst, `,"delta":`...), text))
+		return shut(wire.Quote(append(dst, `,"delta":`...), text))
 	}
 	dst = s.at(s.event(dst, "response.output_text.delta"), "msg", "content_index")
-	dst = quote(append(dst, `,"delta":`...), text)
+	dst = wire.Quote(append(dst, `,"delta":`...), text)
 	dst = append(s.logprobs(append(dst, `,"logprobs":[`...)), ']')
 	return shut(dst)
 }
 
 func (s *Stream) logprobs(dst []byte) []byte {
 	for i, t := range s.tokens {
-		dst = quote(append(comma(dst, i), `{"token":`...), t.Text)
-		dst = strconv.AppendFloat(append(dst, `,"logprob":`...), float64(t.Logp), 'g', -1, 32)
-		dst = append(dst, `,"bytes":[`...)
-		for k := range len(t.Text) {
-			dst = number(comma(dst, k), int64(t.Text[k]))
-		}
-		dst = append(dst, `],"top_logprobs":[]}`...)
+		dst = wire.Quote(append(wire.Comma(dst, i), `{"token":`...), t.Text)
+		dst = wire.Real(append(dst, `,"logprob":`...), t.Logp)
+		dst = wire.Octets(append(dst, `,"bytes":`...), t.Text)
+		dst = append(dst, `,"top_logprobs":[]}`...)
 	}
 	s.tokens = s.tokens[:0]
 	return dst
@@ -124,23 +119,23 @@ func (s *Stream) done(dst []byte) []byte {
 	switch s.part.Kind {
 	case wire.Reasoning:
 		dst = s.at(s.event(dst, "response.reasoning_summary_text.done"), "rs", "summary_index")
-		dst = shut(quote(append(dst, `,"text":`...), s.part.Text))
+		dst = shut(wire.Quote(append(dst, `,"text":`...), s.part.Text))
 		dst = s.at(s.event(dst, "response.reasoning_summary_part.done"), "rs", "summary_index")
-		dst = quote(append(dst, `,"part":{"type":"summary_text","text":`...), s.part.Text)
+		dst = wire.Quote(append(dst, `,"part":{"type":"summary_text","text":`...), s.part.Text)
 		dst = shut(append(dst, '}'))
 	case wire.Content:
 		dst = s.at(s.event(dst, "response.output_text.done"), "msg", "content_index")
-		dst = quote(append(dst, `,"text":`...), s.part.Text)
+		dst = wire.Quote(append(dst, `,"text":`...), s.part.Text)
 		dst = shut(append(dst, `,"logprobs":[]`...))
 		dst = s.at(s.event(dst, "response.content_part.done"), "msg", "content_index")
 		dst = shut(s.writer.part(append(dst, `,"part":`...), s.part.Text))
 	default:
 		dst = s.arguments(dst)
 	}
-	dst = number(append(s.event(dst, "response.output_item.done"), `,"output_index":`...), int64(s.index))
+	dst = wire.Number(append(s.event(dst, "response.output_item.done"), `,"output_index":`...), int64(s.index))
 	from := len(dst) + len(`,"item":`)
 	dst = s.item(append(dst, `,"item":`...), s.index, s.part, true)
-	s.output = append(comma(s.output, s.index), dst[from:]...)
+	s.output = append(wire.Comma(s.output, s.index), dst[from:]...)
 	s.index++
 	s.open = false
 	return shut(dst)
@@ -155,12 +150,12 @@ func (s *Stream) arguments(dst []byte) []byte {
 	}
 	text := wire.Written(s.part.Call, tool.Free)
 	dst = s.at(s.event(dst, kind+".delta"), prefix, "")
-	dst = shut(quote(append(dst, `,"delta":`...), text))
+	dst = shut(wire.Quote(append(dst, `,"delta":`...), text))
 	dst = s.at(s.event(dst, kind+".done"), prefix, "")
 	if !tool.Free {
-		dst = quote(append(dst, `,"name":`...), tool.Name)
+		dst = wire.Quote(append(dst, `,"name":`...), tool.Name)
 	}
-	return shut(quote(append(quote(append(dst, ','), field), ':'), text))
+	return shut(wire.Quote(append(wire.Quote(append(dst, ','), field), ':'), text))
 }
 
 // End implements wire.Stream.

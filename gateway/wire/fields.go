@@ -159,8 +159,12 @@ func (f *Fields) Stops(name string) []string {
 	return stops
 }
 
-// Sampling reads the settings that are spelled alike on every wire.
-func (f *Fields) Sampling(o *Options) {
+// Common reads what is spelled alike on every wire.
+func (f *Fields) Common(r *Request) {
+	r.Model = f.Text("model")
+	r.Stream = f.Flag("stream", false)
+	o := &r.Options
+	o.Choices = 1
 	o.Temperature = f.temperature("temperature")
 	o.TopP = f.Number("top_p", 0, 1)
 	o.MinP = f.Number("min_p", 0, 1)
