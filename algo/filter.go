@@ -47,23 +47,3 @@ func Filter(reward []float64, c Config) Reason {
 	}
 	return Kept
 }
-
-// InDenominator reports whether the action tokens of a group with this reason count in the step's denominator.
-func (r Reason) InDenominator() bool { return r == Kept || r == Flat }
-
-// Sentence explains the reason to people.
-func (r Reason) Sentence() string {
-	switch r {
-	case Kept:
-		return "the group trains"
-	case Incomplete:
-		return "too few of the group's rollouts were graded to compare them"
-	case TooHard:
-		return "the mean reward is not above the lower bound: the prompt is too hard for now"
-	case TooEasy:
-		return "the mean reward is not below the upper bound: the prompt is solved"
-	case Flat:
-		return "all rollouts earned the same reward, so every advantage is 0 and there is nothing to learn"
-	}
-	return string(r)
-}

@@ -1,7 +1,6 @@
 package algo
 
 import (
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,14 +60,4 @@ func TestFlatGroupsHaveNoGradient(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestReasonsExplainThemselves(t *testing.T) {
-	for _, r := range append([]Reason{Kept}, Reasons...) {
-		if len(strings.Fields(r.Sentence())) < 3 {
-			t.Errorf("%q says only %q", r, r.Sentence())
-		}
-	}
-	equal(t, "flat tokens count", Flat.InDenominator() && Kept.InDenominator(), true)
-	equal(t, "dropped ones do not", Incomplete.InDenominator() || TooEasy.InDenominator() || TooHard.InDenominator(), false)
 }

@@ -44,7 +44,7 @@ func FuzzHostileBits(f *testing.F) {
 		v := ValueLoss(dValue, in, Default().Value, float64(n+1))
 		allFinite(t, "value gradient", dValue...)
 		equal(t, "value statistics are finite", finite(v.Loss+v.Mean()+v.Explained()), true)
-		equal(t, "lag statistics are finite", finite(lags[0].Mismatch.MeanKL3()+lags[16].MeanWeight()), true)
+		equal(t, "lag statistics are finite", finite(lags[0].Mismatch.MeanKL3()+lags[16].Weight), true)
 		allFinite(t, "gradient", d...)
 		finiteStats(t, s)
 		allFinite(t, "mismatch", float32(m.MeanKL1()), float32(m.MeanKL3()/1e13), float32(m.EffectiveShare()))

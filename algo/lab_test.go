@@ -128,11 +128,27 @@ func (p policy) train(tokens []sampled, in Tokens, cfg LossConfig, lr float64, e
 	size := len(tokens) / parts
 	for range epochs {
 		for lo := 0; lo < len(tokens); lo += size {
-			mini := in.Slice(lo, lo+size)
+			mini := slice(in, lo, lo+size)
 			mini.LogpNew = p.logps(tokens[lo : lo+size])
 			d := make([]float32, size)
 			PolicyLoss(d, mini, cfg, float64(size))
 			p.descend(tokens[lo:lo+size], d, lr)
 		}
 	}
+}
+
+// slice is the part lo:hi of a micro-batch. Its Starts are nil: cut where it does not matter, never inside a segment for a
+// loss that has one ratio for each.
+func slice(in Tokens, lo, hi int) Tokens {
+	for _, lane := range []*[]float32{&in.LogpNew, &in.LogpOld, &in.LogpGen, &in.LogpRef, &in.Advantage, &in.Weight, &in.Share,
+		&in.Entropy, &in.Value, &in.ValueOld, &in.Return} {
+		if *lane != nil {
+			*lane = (*lane)[lo:hi]
+		}
+	}
+	if in.Lag != nil {
+		in.Lag = in.Lag[lo:hi]
+	}
+	in.Starts, in.RolloutTokens = nil, nil
+	return in
 }

@@ -65,6 +65,3 @@ func (s *LagStats) Add(o LagStats) {
 		s[l].Weight += o[l].Weight
 	}
 }
-
-// MeanWeight is what correction and lag left of a token of this lag, on average.
-func (b LagBin) MeanWeight() float64 { return share(b.Weight, b.Mismatch.Tokens+b.Mismatch.NonFinite) }

@@ -38,13 +38,13 @@ func TestLags(t *testing.T) {
 	equal(t, "lag 1 is not finite", [2]int{s[1].Mismatch.Tokens, s[1].Mismatch.NonFinite}, [2]int{0, 1})
 	nearly(t, "lag 2: KL", s[2].Mismatch.MeanKL3(), (3+1./3-2)/2)
 	nearly(t, "lag 2: worst", s[2].Mismatch.Worst, math.Log(3))
-	nearly(t, "lag 2: what the correction left", s[2].MeanWeight(), 1.5)
+	nearly(t, "lag 2: what the correction left", s[2].Weight, 3)
 	nearly(t, "lag 50 is in the last bin", s[len(s)-1].Mismatch.MeanKL1(), -.1)
 
 	both := s
 	both.Add(s)
 	equal(t, "adds up", both[2].Mismatch.Tokens, 4)
-	nearly(t, "the mean stays", both[2].MeanWeight(), 1.5)
+	nearly(t, "so does the weight", both[2].Weight, 6)
 	equal(t, "of nothing", Lags(Tokens{}), LagStats{})
 	mustPanic(t, "lengths", func() { Lags(Tokens{LogpOld: in.LogpOld, LogpGen: in.LogpGen}) })
 }

@@ -72,7 +72,7 @@ func policyLoss(dLogp []float32, losses []float64, n int, in Tokens, cfg LossCon
 				s.NonFinite++
 				continue
 			}
-			s.count(weight*t.value, gradient, logRatio, own.value, r.value, t.clip)
+			s.count(gradient, logRatio, own.value, r.value, t.clip)
 			shared += part * (weight * t.value)
 			if dLogp != nil {
 				dLogp[i] += float32(gradient)

@@ -49,7 +49,7 @@ func TestCorrect(t *testing.T) {
 	} {
 		w, s := corrected(c.cfg, c.gen...)
 		near(t, c.name, w, c.want...)
-		nearly(t, c.name+": filtered", s.FilteredShare(), c.filtered)
+		equal(t, c.name+": filtered", s.Filtered, int(c.filtered*float64(max(s.Units, 1))))
 		equal(t, c.name+": tokens", s.Tokens, len(c.gen))
 	}
 }
@@ -81,9 +81,6 @@ func TestMismatchStats(t *testing.T) {
 	nearly(t, "worst", s.Worst, math.Log(3))
 	m := 3 + 1./3 + 1
 	nearly(t, "effective share", s.EffectiveShare(), m*m/(9+1./9+1)/3)
-	equal(t, "worst token", WorstToken([]float32{0, -1, 0}, []float32{0, -3, -1}), 1)
-	equal(t, "worst token", WorstToken([]float32{0, -1, 0}, []float32{-9, -3, inf}), 2)
-	equal(t, "worst token of none", WorstToken(nil, nil), -1)
 
 	equal(t, "of nothing", Correct(nil, Tokens{}, CorrectionConfig{"geometric", "mask", 1, 1}), MismatchStats{})
 	equal(t, "of nothing", MismatchStats{}.EffectiveShare(), 0)
@@ -116,7 +113,7 @@ func TestCorrectOfHostileNumbers(t *testing.T) {
 						near(t, level.Name, w, 0, 1, 1)
 					}
 					equal(t, level.Name+": counted", s.NonFinite, 1)
-					for _, v := range []float64{s.MeanKL1(), s.MeanKL3(), s.Worst, s.EffectiveShare(), s.FilteredShare()} {
+					for _, v := range []float64{s.MeanKL1(), s.MeanKL3(), s.Worst, s.EffectiveShare()} {
 						equal(t, level.Name+" "+mode.Name+": finite statistics", finite(v), true)
 					}
 				}

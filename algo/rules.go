@@ -12,8 +12,6 @@ type Problem struct {
 	Fix   string
 }
 
-func (p Problem) String() string { return p.Field + ": " + p.Why + "; " + p.Fix }
-
 // Check reports everything wrong with a configuration at once: unknown names, or else every rule that it breaks.
 func Check(c Config, f Facts) []Problem {
 	problems := checkNames(c)

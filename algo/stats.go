@@ -11,7 +11,6 @@ type LossStats struct {
 	NonFinite int     // of these, tokens with a number that is not finite: they add nothing below. A healthy run has none
 	Active    int     // tokens whose gradient is not 0; a step without any changes nothing
 	Loss      float64 // Σ a·w·ℓ / denominator: summed over a step, the step's loss
-	Sum       float64 // Σ w·ℓ
 
 	ClippedLow  int // tokens whose gradient a bound made 0: A < 0 and ratio below 1−ClipLow
 	ClippedHigh int // A > 0 and ratio above 1+ClipHigh
@@ -24,8 +23,8 @@ type LossStats struct {
 	RatioMax float64
 }
 
-// count takes one token: its w·ℓ, its gradient, its own log-ratio and exp of it, and the ratio that the loss judged.
-func (s *LossStats) count(loss, gradient, logRatio, own, judged float64, c clip) {
+// count takes one token: its gradient, its own log-ratio and exp of it, and the ratio that the loss judged.
+func (s *LossStats) count(gradient, logRatio, own, judged float64, c clip) {
 	switch c {
 	case clippedLow:
 		s.ClippedLow++
@@ -43,7 +42,6 @@ func (s *LossStats) count(loss, gradient, logRatio, own, judged float64, c clip)
 		s.RatioMin = judged
 	}
 	s.RatioMin, s.RatioMax = min(s.RatioMin, judged), max(s.RatioMax, judged)
-	s.Sum += loss
 	s.KL1 -= logRatio
 	s.KL3 += excess(own, logRatio)
 }
@@ -60,7 +58,6 @@ func (s *LossStats) Add(o LossStats) {
 	s.NonFinite += o.NonFinite
 	s.Active += o.Active
 	s.Loss += o.Loss
-	s.Sum += o.Sum
 	s.ClippedLow += o.ClippedLow
 	s.ClippedHigh += o.ClippedHigh
 	s.ClippedDual += o.ClippedDual
@@ -68,9 +65,6 @@ func (s *LossStats) Add(o LossStats) {
 	s.KL1 += o.KL1
 	s.KL3 += o.KL3
 }
-
-// Mean is the loss per token that was seen, whatever the denominator.
-func (s LossStats) Mean() float64 { return share(s.Sum, s.Tokens) }
 
 // Clipped is the fraction of tokens that a bound took the gradient from, or limited it.
 func (s LossStats) Clipped() float64 {
@@ -121,9 +115,6 @@ func (s *MismatchStats) Add(o MismatchStats) {
 func (s MismatchStats) MeanKL1() float64 { return share(s.KL1, s.Tokens) }
 func (s MismatchStats) MeanKL3() float64 { return share(s.KL3, s.Tokens) }
 
-// FilteredShare is the fraction of judged units whose weight was changed.
-func (s MismatchStats) FilteredShare() float64 { return share(float64(s.Filtered), s.Units) }
-
 // EffectiveShare is the effective sample size per token, (Σ m)² / (N · Σ m²): 1 when all tokens weigh the same, 1/N when
 // one outweighs all others. It is that of the uncorrected weights.
 func (s MismatchStats) EffectiveShare() float64 {
@@ -131,23 +122,6 @@ func (s MismatchStats) EffectiveShare() float64 {
 		return 0
 	}
 	return s.sum * s.sum / s.sum2 / float64(s.Tokens)
-}
-
-// WorstToken is the index of the token on which generator and learner differ most, a number that is not finite before
-// all others; -1 when there is none.
-func WorstToken(old, gen []float32) int {
-	mustHave("LogpGen", len(gen), len(old))
-	worst, at := -1.0, -1
-	for i := range old {
-		d := math.Abs(float64(old[i]) - float64(gen[i]))
-		if !finite(d) {
-			return i
-		}
-		if d > worst {
-			worst, at = d, i
-		}
-	}
-	return at
 }
 
 // excess is r − 1 − log r, which is below 0 by rounding only.

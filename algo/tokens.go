@@ -36,22 +36,6 @@ func Gather(dst, src []float32, action []bool) []float32 {
 	return dst
 }
 
-// Slice is the part lo:hi of a micro-batch. Its Starts are nil: cut where it does not matter, never inside a segment for a
-// loss that has one ratio for each.
-func (in Tokens) Slice(lo, hi int) Tokens {
-	for _, lane := range []*[]float32{&in.LogpNew, &in.LogpOld, &in.LogpGen, &in.LogpRef, &in.Advantage, &in.Weight, &in.Share,
-		&in.Entropy, &in.Value, &in.ValueOld, &in.Return} {
-		if *lane != nil {
-			*lane = (*lane)[lo:hi]
-		}
-	}
-	if in.Lag != nil {
-		in.Lag = in.Lag[lo:hi]
-	}
-	in.Starts, in.RolloutTokens = nil, nil
-	return in
-}
-
 // old is LogpOld, or LogpNew where no step lies between the two.
 func (in *Tokens) old() []float32 {
 	if in.LogpOld == nil {

@@ -3,35 +3,9 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"math"
 )
-
-// Needs is what a run asks of its engines.
-type Needs struct {
-	Versions  bool // every token must carry the version that sampled it, also while weights change
-	Value     bool // a value head
-	Vocab     int  // ids that the tokenizer can write
-	MaxTokens int  // of the longest rollout
-}
-
-// Check reports everything that the engines lack, before anything is generated.
-func (n Needs) Check(g Capabilities, l LearnerCapabilities) error {
-	var errs []error
-	lack := func(missing bool, format string, args ...any) {
-		if missing {
-			errs = append(errs, fmt.Errorf("engine: "+format, args...))
-		}
-	}
-	lack(g.Vocab != l.Vocab, "%s generates over %d ids and %s learns over %d; they hold different models", g.Name, g.Vocab, l.Name, l.Vocab)
-	lack(n.Vocab > g.Vocab, "the tokenizer has %d ids and the model %d; they do not belong together", n.Vocab, g.Vocab)
-	lack(n.MaxTokens > g.MaxTokens, "rollouts may have %d tokens and %s generates at most %d", n.MaxTokens, g.Name, g.MaxTokens)
-	lack(n.MaxTokens > l.MaxTokens, "rollouts may have %d tokens and %s learns at most %d", n.MaxTokens, l.Name, l.MaxTokens)
-	lack(n.Versions && !g.Versions, "%s does not say which weights sampled a token", g.Name)
-	lack(n.Value && !l.Value, "%s has no value head", l.Name)
-	return errors.Join(errs...)
-}
 
 // Exact reports whether the generator's log-probs are the learner's, bit for bit, at equal weights.
 func Exact(g Capabilities, l LearnerCapabilities) bool {

@@ -69,29 +69,6 @@ func TestBatchValidate(t *testing.T) {
 	}
 }
 
-func TestNeeds(t *testing.T) {
-	n := Needs{Versions: true, Value: true, Vocab: 10, MaxTokens: 8}
-	cases := []struct {
-		name  string
-		spoil func(*Capabilities, *LearnerCapabilities)
-		want  string
-	}{
-		{"enough", func(*Capabilities, *LearnerCapabilities) {}, ""},
-		{"different models", func(_ *Capabilities, l *LearnerCapabilities) { l.Vocab = 11 }, "they hold different models"},
-		{"small vocabulary", func(g *Capabilities, l *LearnerCapabilities) { g.Vocab, l.Vocab = 9, 9 }, "the tokenizer has 10 ids and the model 9"},
-		{"short generator", func(g *Capabilities, _ *LearnerCapabilities) { g.MaxTokens = 7 }, "gen generates at most 7"},
-		{"short learner", func(_ *Capabilities, l *LearnerCapabilities) { l.MaxTokens = 7 }, "lrn learns at most 7"},
-		{"no versions", func(g *Capabilities, _ *LearnerCapabilities) { g.Versions = false }, "gen does not say which weights"},
-		{"no value head", func(_ *Capabilities, l *LearnerCapabilities) { l.Value = false }, "lrn has no value head"},
-	}
-	for _, c := range cases {
-		g := Capabilities{Name: "gen", Versions: true, Vocab: 10, MaxTokens: 8}
-		l := LearnerCapabilities{Name: "lrn", Value: true, Vocab: 10, MaxTokens: 8}
-		c.spoil(&g, &l)
-		check(t, c.name, n.Check(g, l), c.want)
-	}
-}
-
 func TestExact(t *testing.T) {
 	same := Capabilities{Deterministic: true, Numerics: "a"}
 	for _, c := range []struct {

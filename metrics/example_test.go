@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	keeper, err := metrics.OpenKeeper(filepath.Join(dir, "rollouts.jsonl"), log, metrics.DefaultConfig(), nil)
+	keeper, err := metrics.OpenKeeper(filepath.Join(dir, "rollouts.jsonl"), log, metrics.Config{KeepBytes: 12 << 20, KeepPerStep: 16}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -46,7 +46,7 @@ func Example() {
 		panic(err)
 	}
 
-	records, err := metrics.Read(filepath.Join(dir, "events.jsonl"))
+	records, err := metrics.Salvage(filepath.Join(dir, "events.jsonl"))
 	if err != nil {
 		panic(err)
 	}

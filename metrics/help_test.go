@@ -57,11 +57,11 @@ func closeOrFail(t *testing.T, c interface{ Close() error }) {
 
 func readOrFail(t *testing.T, path string) []Record {
 	t.Helper()
-	records, err := Read(path)
+	records, _, err := readAll(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return records
+	return Fold(records)
 }
 
 func mustWrite(t *testing.T, path string, text []byte) {

@@ -120,7 +120,7 @@ func TestKeeperStaysWithinItsBudget(t *testing.T) {
 		if err := k.Close(); err != nil {
 			t.Fatal(err)
 		}
-		records, err := Read(filepath.Join(dir, "events.jsonl"))
+		records, err := Salvage(filepath.Join(dir, "events.jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestKeeperResumesWhereTheEventsSay(t *testing.T) {
 	events, path := filepath.Join(dir, "events.jsonl"), filepath.Join(dir, "rollouts.jsonl")
 	l := createLog(t, events)
 	keep := func(l *Log, history []Record, step int64, reward float64) {
-		k, err := OpenKeeper(path, l, DefaultConfig(), history)
+		k, err := OpenKeeper(path, l, Config{KeepBytes: 12 << 20, KeepPerStep: 16}, history)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestKeeperResumesWhereTheEventsSay(t *testing.T) {
 func TestKeeperRefusesWhatIsNotARollout(t *testing.T) {
 	dir := t.TempDir()
 	l := createLog(t, filepath.Join(dir, "events.jsonl"))
-	k, err := OpenKeeper(filepath.Join(dir, "rollouts.jsonl"), l, DefaultConfig(), nil)
+	k, err := OpenKeeper(filepath.Join(dir, "rollouts.jsonl"), l, Config{KeepBytes: 12 << 20, KeepPerStep: 16}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestDamagedRolloutsAreLocated(t *testing.T) {
 	dir := t.TempDir()
 	events, path := filepath.Join(dir, "events.jsonl"), filepath.Join(dir, "rollouts.jsonl")
 	l := createLog(t, events)
-	k, err := OpenKeeper(path, l, DefaultConfig(), nil)
+	k, err := OpenKeeper(path, l, Config{KeepBytes: 12 << 20, KeepPerStep: 16}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,23 +14,8 @@ import (
 
 // Config says how much is kept for people.
 type Config struct {
-	KeepBytes   int64 // size of rollouts.jsonl over the whole run; default 12 MiB, 0 keeps nothing. Raise it for long rollouts
-	KeepPerStep int   // most rollouts of one step or evaluation; default 16. Raise it for groups of more than 12
-}
-
-// DefaultConfig keeps a report within a few megabytes.
-func DefaultConfig() Config { return Config{KeepBytes: 12 << 20, KeepPerStep: 16} }
-
-// Validate reports everything that is wrong.
-func (c Config) Validate() error {
-	var errs []error
-	if c.KeepBytes < 0 || c.KeepBytes > 1<<40 {
-		errs = append(errs, fmt.Errorf("metrics: keep_bytes %d; choose between 0 and 1 TiB", c.KeepBytes))
-	}
-	if c.KeepPerStep < 0 || c.KeepPerStep > 1<<16 {
-		errs = append(errs, fmt.Errorf("metrics: keep_per_step %d; choose between 0 and 65536", c.KeepPerStep))
-	}
-	return errors.Join(errs...)
+	KeepBytes   int64 // size of rollouts.jsonl over the whole run; 0 keeps nothing. Raise it for long rollouts
+	KeepPerStep int   // most rollouts of one step or evaluation. Raise it for groups of more than 12
 }
 
 // RolloutsKept says what was kept of a step or an evaluation.

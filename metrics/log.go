@@ -92,7 +92,7 @@ func cutOff(records []Record, toSeq int64) []Event {
 	return []Event{Note{Text: span(so.next(), toSeq) + " missing at the end of the file: it was cut after the checkpoint was written"}}
 }
 
-// Emit records an event and gives its number. It never fails: see Err.
+// Emit records an event and gives its number. It never fails: see Close.
 func (l *Log) Emit(e Event) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,21 +109,7 @@ func (l *Log) flush() {
 	}
 }
 
-// Seq is the number of the last event.
-func (l *Log) Seq() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.seq
-}
-
-// Err is the first failure to write events.jsonl, nil while the file is complete.
-func (l *Log) Err() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
-}
-
-// Close ends the file and the sinks. Nothing may be emitted afterwards.
+// Close ends the file and the sinks, and gives the first failure to write. Nothing may be emitted afterwards.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

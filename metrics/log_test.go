@@ -155,7 +155,7 @@ func TestReadNamesTheBadLine(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		mustWrite(t, path, []byte(c.text))
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := readAll(path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 			}
 			mustWrite(t, path, damaged)
 			want := fmt.Sprintf("line %d is", 1+bytes.Count(text[:at], []byte("\n")))
-			if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
+			if _, _, err := readAll(path); err == nil || !strings.Contains(err.Error(), want) {
 				t.Fatalf("bit %d of byte %d: %v; want %s", bit, at, err, want)
 			}
 			records, damage := Salvage(path)
@@ -282,8 +282,8 @@ func TestFullDiskLeavesWholeLinesAndOneAlarm(t *testing.T) {
 	for step := range int64(20) {
 		l.Emit(StepDone{Step: step + 1})
 	}
-	if !errors.Is(l.Err(), errDisk) {
-		t.Errorf("Err is %v", l.Err())
+	if !errors.Is(l.err, errDisk) {
+		t.Errorf("err is %v", l.err)
 	}
 	disk.room = 1 << 20
 	l.Emit(StepDone{Step: 21})

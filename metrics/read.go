@@ -15,12 +15,6 @@ import (
 // maxEvent is the longest line of events.jsonl that is read, in bytes.
 const maxEvent = 8 << 20
 
-// Read gives the folded events of a run, oldest first. A torn last line is ignored; any other damage is an error.
-func Read(path string) ([]Record, error) {
-	records, _, err := readAll(path)
-	return Fold(records), err
-}
-
 // readAll gives the events as written, and the length in bytes of the file's whole lines.
 func readAll(path string) (records []Record, whole int64, err error) {
 	f, err := os.Open(path)

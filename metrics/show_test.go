@@ -20,7 +20,7 @@ func load(t *testing.T, o demo.Options) ([]metrics.Record, []*metrics.RolloutKep
 	if err := demo.Write(dir, o); err != nil {
 		t.Fatal(err)
 	}
-	records, err := metrics.Read(filepath.Join(dir, demo.Events))
+	records, err := metrics.Salvage(filepath.Join(dir, demo.Events))
 	if err != nil {
 		t.Fatal(err)
 	}

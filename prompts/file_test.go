@@ -18,7 +18,9 @@ func config() SetConfig {
 }
 
 // bare needs nothing but an input.
-func bare() SetConfig { return SetConfig{Name: "set", Path: "data.jsonl", Keys: DefaultKeys()} }
+func bare() SetConfig {
+	return SetConfig{Name: "set", Path: "data.jsonl", Keys: Keys{Input: "input", Images: "images"}}
+}
 
 func read(t *testing.T, c SetConfig, text string) []Prompt {
 	t.Helper()

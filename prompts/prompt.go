@@ -30,9 +30,6 @@ type Keys struct {
 	Images   string // a row that holds anything under this key is refused: nothing here can show it to a model
 }
 
-// DefaultKeys read rows of {"input": …} and refuse images.
-func DefaultKeys() Keys { return Keys{Input: "input", Images: "images"} }
-
 // Set is a file of prompts, in memory.
 type Set struct {
 	Name     string

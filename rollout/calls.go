@@ -108,15 +108,6 @@ func (d *Driver) Evaluate(ctx context.Context, tasks []agent.Task, n int) (*Eval
 	})
 }
 
-// Drain ends the run in order: no group is admitted any more, those in flight finish and are delivered.
-func (d *Driver) Drain(ctx context.Context, why string) error {
-	_, err := ask(ctx, d, func(reply chan answer[struct{}]) error {
-		reply <- answer[struct{}]{}
-		return d.apply(sched.Drain{Why: why})
-	})
-	return err
-}
-
 // Stats are numbers about everything dispatched so far.
 type Stats struct {
 	sched.Counts

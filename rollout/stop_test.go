@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"molt/agent"
 	"molt/traj"
 )
@@ -107,31 +105,6 @@ func TestServingFails(t *testing.T) {
 		}
 		if _, err := d.Next(t.Context()); !errors.Is(err, ErrStopped) || !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
-		}
-	})
-}
-
-func TestDrain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, e := config(), &serving{}
-		c.Sched.Capacity = 2
-		d, err := New(c, runner(func(_ context.Context, job agent.Job) *traj.Rollout {
-			time.Sleep(time.Second)
-			return e.completed(job)
-		}), &numbers{n: 9}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop := running(d)
-		if err := d.Drain(t.Context(), "enough"); err != nil {
-			t.Fatal(err)
-		}
-		want := []string{"batch 0 version 0 lag 0: 0(task0) 0 1", "rollout: no further batch: enough"}
-		if d := cmp.Diff(want, train(t, d, e, 9, nil)); d != "" {
-			t.Errorf("(-want +got)\n%s", d)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
 		}
 	})
 }

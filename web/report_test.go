@@ -29,7 +29,7 @@ func makeRun(t testing.TB, o demo.Options) run {
 	if err := demo.Write(dir, o); err != nil {
 		t.Fatal(err)
 	}
-	records, err := metrics.Read(filepath.Join(dir, demo.Events))
+	records, err := metrics.Salvage(filepath.Join(dir, demo.Events))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,19 +50,6 @@ func Probe(ctx context.Context, i Isolation) error {
 	return fmt.Errorf("sandbox: isolation %q; want %s, %s or %s", i, Bubblewrap, Limits, Starlark)
 }
 
-// Best is the strongest isolation that runs programs of the given language here.
-func Best(ctx context.Context, l Language) (Isolation, error) {
-	if l == StarlarkLanguage {
-		return Starlark, nil
-	}
-	err := Probe(ctx, Bubblewrap)
-	if err == nil {
-		return Bubblewrap, nil
-	}
-	return "", fmt.Errorf("sandbox: nothing here keeps %s programs apart from this machine; use the language %s, or ask for isolation %q and accept what it does not do: %w",
-		l, StarlarkLanguage, Limits, err)
-}
-
 // probeBubblewrap checks the promises: nothing outside can be written, no home, no network, no other process.
 func probeBubblewrap(ctx context.Context) error {
 	bwrap, err := exec.LookPath("bwrap")

@@ -47,9 +47,6 @@ type (
 		Samples int
 	}
 
-	// Drain ends the run in order: no new groups, groups in flight finish and are delivered.
-	Drain struct{ Why string }
-
 	// Halt ends the run now: rollouts in flight are cancelled, and nothing more is delivered.
 	Halt struct{ Why string }
 )
@@ -62,7 +59,6 @@ func (Take) event()      {}
 func (Publish) event()   {}
 func (Published) event() {}
 func (Evaluate) event()  {}
-func (Drain) event()     {}
 func (Halt) event()      {}
 
 // Action is something that the caller must do, in the order given.

@@ -32,7 +32,7 @@ func TestAnyOrderSameBatches(t *testing.T) {
 	})
 }
 
-// TestEveryPromptOnce: with deadlines passing at random, deaf runners, drains and halts, every rollout that was dispatched
+// TestEveryPromptOnce: with deadlines passing at random, deaf runners and halts, every rollout that was dispatched
 // is trained, dropped or evaluated exactly once, and the run ends.
 func TestEveryPromptOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -109,7 +109,7 @@ func (inOrder) quirk(*run) error { return nil }
 
 type anyOrder struct {
 	t     *rapid.T
-	rough bool // also deadlines, drains and halts
+	rough bool // also deadlines and halts
 }
 
 func (a *anyOrder) pick(running []Key) int {
@@ -128,8 +128,6 @@ func (a *anyOrder) quirk(r *run) error {
 	case a.rough && q < 12:
 		return r.apply(Tick{Now: r.s.now + rapid.SampledFrom([]int64{100, 500, 1000}).Draw(a.t, "ms")})
 	case a.rough && q == 12:
-		return r.apply(Drain{Why: "drained"})
-	case a.rough && q == 13:
 		return r.apply(Halt{Why: "halted"})
 	}
 	return nil

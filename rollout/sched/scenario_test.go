@@ -122,8 +122,6 @@ func (w *world) command(f []string) error {
 		return w.apply(Published{})
 	case "evaluate":
 		return w.apply(evaluation(f[1:]))
-	case "drain":
-		return w.apply(Drain{Why: arg})
 	case "halt":
 		return w.apply(Halt{Why: arg})
 	case "restart":

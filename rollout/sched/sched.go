@@ -12,7 +12,7 @@
 //	dropped groups         Config.DropBudget             the batch goes out short, the run ends with a sentence (short)
 //	generating too far     Config.MaxLag                 no batch starts before its weights are served          (wants)
 //	the last step          Config.Batches, EndOfData     no group is admitted beyond                            (wants)
-//	the operator           Drain, Halt                   groups in flight finish, or are cancelled              (stop, halt)
+//	the operator           Halt                          groups in flight are cancelled                         (halt)
 //
 // Why a run can be repeated: a batch is the first BatchGroups accepted groups in order of dispatch, replacements included,
 // whatever order they finish in; and weights change only while nothing is in flight, so batch k is sampled by one version:
@@ -126,9 +126,6 @@ func (s *Scheduler) take(e Event) error {
 		return s.servingNew()
 	case Evaluate:
 		return s.evaluate(e)
-	case Drain:
-		s.stop(e.Why)
-		return nil
 	case Halt:
 		s.halt(e.Why)
 		return nil

@@ -197,9 +197,6 @@ func (f *Folder) afterwards(command string) string {
 	return fix
 }
 
-// Attempt numbers the starts of this run, from 1.
-func (f *Folder) Attempt() int { return f.record.Attempt }
-
 // Digest identifies the configuration.
 func (f *Folder) Digest() string { return f.record.Digest }
 

@@ -211,14 +211,14 @@ type CkptConfig struct {
 type LoggerConfig struct {
 	TensorBoard bool `yaml:"tensorboard" free:"yes" help:"also write TensorBoard files into the run folder"`
 	KeepPerStep int  `yaml:"keep_rollouts" free:"yes" help:"most rollouts kept for the report from each batch" range:">=0"`
-	KeepMiB     int  `yaml:"keep_mib" free:"yes" help:"most room for kept rollouts over the run" unit:"MiB" range:">=1"`
+	KeepMiB     int  `yaml:"keep_mib" free:"yes" help:"most room for kept rollouts over the run" unit:"MiB" range:"[1,1048576]"`
 }
 
 // EngineConfig sizes the embedded engine.
 type EngineConfig struct {
 	Threads  int `yaml:"threads" free:"yes" help:"worker threads; 0 takes all cores. Changes no bit of the result" range:"[0,1024]"`
 	InFlight int `yaml:"in_flight" free:"yes" alias:"rollout.vllm_generate_batch_size" help:"most rollouts running at once; 0 takes one batch" unit:"rollouts" range:"[0,65536]"`
-	CacheMiB int `yaml:"cache_mib" free:"yes" help:"room for the KV cache" unit:"MiB" range:">=1"`
+	CacheMiB int `yaml:"cache_mib" free:"yes" help:"room for the KV cache" unit:"MiB" range:"[1,1048576]"`
 }
 
 // Defaults is the one place where built-in values live.

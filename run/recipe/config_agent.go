@@ -37,9 +37,9 @@ type ProgramConfig struct {
 	Stdin     bool     `yaml:"stdin" help:"the prompt is also what the program reads"`
 	Inherit   []string `yaml:"inherit" help:"variables of this shell that the program also gets; without it PATH, LANG and a few others"`
 	Keep      bool     `yaml:"keep" help:"leave the folders of rollouts behind"`
-	MemoryMiB int      `yaml:"memory_mib" help:"address space of each of its processes; 0 sets no limit" unit:"MiB" range:">=0"`
+	MemoryMiB int      `yaml:"memory_mib" help:"address space of each of its processes; 0 sets no limit" unit:"MiB" range:"[0,1048576]"`
 	CPU       int      `yaml:"cpu_seconds" help:"processor time of each of its processes; 0 sets no limit" unit:"s" range:">=0"`
-	FileMiB   int      `yaml:"file_mib" help:"largest file it may write; 0 sets no limit" unit:"MiB" range:">=0"`
+	FileMiB   int      `yaml:"file_mib" help:"largest file it may write; 0 sets no limit" unit:"MiB" range:"[0,1048576]"`
 	Files     int      `yaml:"open_files" help:"files that each of its processes may have open; 0 sets no limit" range:">=0"`
 }
 

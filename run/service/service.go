@@ -269,9 +269,6 @@ func (s *Service) Session(seed uint64) (*capture.Session, agent.Address, error) 
 // Context is the longest conversation, in tokens.
 func (s *Service) Context() int { return s.gateway.Context() }
 
-// Counts are what all sessions have seen.
-func (s *Service) Counts() capture.Counts { return s.gateway.Counts() }
-
 // Run answers until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	var expiring sync.WaitGroup

@@ -95,7 +95,7 @@ func (d *run) sinks() []metrics.Sink {
 func (d *run) open(log *metrics.Log, history []metrics.Record) error {
 	d.log = log
 	log.Now = func() time.Time { return d.clock }
-	keeper, err := metrics.OpenKeeper(filepath.Join(d.dir, Rollouts), log, metrics.DefaultConfig(), history)
+	keeper, err := metrics.OpenKeeper(filepath.Join(d.dir, Rollouts), log, metrics.Config{KeepBytes: 12 << 20, KeepPerStep: 16}, history)
 	d.keeper = keeper
 	return err
 }
