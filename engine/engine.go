@@ -214,6 +214,8 @@ var (
 	ErrUnavailable = errors.New("engine unavailable")
 	// ErrLost marks an engine whose state is gone: start another and load a checkpoint.
 	ErrLost = errors.New("engine lost")
+	// ErrFinal marks a request that fails again however often it is tried.
+	ErrFinal = errors.New("trying again is pointless")
 	// ErrTooLong marks a prompt or sequence beyond the engine's MaxTokens.
 	ErrTooLong = errors.New("too many tokens for the engine")
 )

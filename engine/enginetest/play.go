@@ -121,7 +121,7 @@ func (p *playing) choose(logits []float32, n int) (int32, error) {
 	var id int32
 	if p.lines != nil {
 		if id = p.lines[n]; !allowed(id) {
-			return 0, fmt.Errorf("the script says id %d at %d, which the constraint does not allow", id, n)
+			return 0, fmt.Errorf("the script says id %d at %d, which the constraint does not allow: %w", id, n, engine.ErrFinal)
 		}
 	} else {
 		var ids []int32

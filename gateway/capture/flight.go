@@ -167,6 +167,8 @@ func (f *flight) problem(reply engine.Reply, err error) *wire.Problem {
 		return &wire.Problem{Class: wire.Missing, Message: errClosed.Error()}
 	case errors.Is(err, engine.ErrTooLong):
 		return &wire.Problem{Class: wire.Overflow, Tokens: len(f.request.Prompt), Limit: f.session.gateway.Context()}
+	case errors.Is(err, engine.ErrFinal):
+		return wire.Badf("", "this request cannot be answered: %v", err)
 	case errors.Is(err, engine.ErrUnavailable):
 		return &wire.Problem{Class: wire.Overloaded, Message: "the engine is not available: try again", Retry: 1}
 	case err == nil:

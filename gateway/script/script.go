@@ -14,7 +14,6 @@ package script
 import (
 	"bufio"
 	"encoding/json/v2"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -81,7 +80,7 @@ func (l *Line) validate() error {
 	return nil
 }
 
-// Engine answers from a script. When no line is left, requests fail.
+// Engine answers from a script. When no line is left, requests fail with engine.ErrFinal.
 type Engine struct {
 	*enginetest.Script
 	tok *tokenizer.Tokenizer
@@ -98,7 +97,7 @@ func New(lines []Line, tok *tokenizer.Tokenizer, end int32, context int) *Engine
 	return e
 }
 
-var errSpent = errors.New("the script has no line left for this prompt")
+var errSpent = fmt.Errorf("the script has no line left for this prompt: %w", engine.ErrFinal)
 
 // reply chooses the line for a request, and prepares its trouble.
 func (e *Engine) reply(r engine.Request) []int32 {

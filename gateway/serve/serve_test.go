@@ -257,6 +257,23 @@ func TestErrorsHaveTheirStatus(t *testing.T) {
 	}
 }
 
+// TestScriptsEnd: what no script line answers is an error that no client tries again.
+func TestScriptsEnd(t *testing.T) {
+	l := newLab(t, nil, nil)
+	key := "/s/" + l.session.Key
+	for path, body := range map[string]string{
+		"/v1/messages":         `{"messages":[{"role":"user","content":"hi"}],"max_tokens":9}`,
+		"/v1/chat/completions": `{"messages":[{"role":"user","content":"hi"}],"stream":true}`,
+		"/v1/responses":        `{"input":"hi"}`,
+		"/v1/completions":      `{"prompt":"hi"}`,
+	} {
+		status, answer := l.do("POST", key+path, body)
+		if status != 400 || !strings.Contains(answer, "invalid_request_error") || !strings.Contains(answer, "no line left for this prompt") {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+}
+
 // TestTokensComeOneByOne: a client reads the first word while the last is not sampled yet.
 func TestTokensComeOneByOne(t *testing.T) {
 	l := newLab(t, []script.Line{{Text: "one two three", Trouble: "hang", After: 4}}, func(c *Config, _ *capture.Config) { c.Alive = 20 * time.Millisecond })
