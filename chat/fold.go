@@ -24,7 +24,6 @@ func Fold(messages []Message) []Message {
 		first := messages[0]
 		for _, m := range messages[1:start] {
 			first.Content += "\n\n" + m.Content
-			first.Parts = slices.Concat(first.Parts, m.Parts)
 		}
 		folded = append(folded, first)
 	}
@@ -36,7 +35,7 @@ func FoldLater(messages []Message) []Message {
 	folded := slices.Clone(messages)
 	for i, m := range folded {
 		if m.Role == System {
-			folded[i] = Message{Role: User, Content: reminderOpen + m.Content + reminderClose, Parts: m.Parts}
+			folded[i] = Message{Role: User, Content: reminderOpen + m.Content + reminderClose}
 		}
 	}
 	return folded

@@ -77,7 +77,7 @@ func (h *hasher) parts(parts []Part) {
 	h.buf = binary.AppendUvarint(h.buf, uint64(len(parts)))
 	for _, p := range parts {
 		h.text(p.Text)
-		h.text(p.Image)
+		h.text(p.Image.digest())
 	}
 }
 

@@ -50,7 +50,7 @@ func TestKeysSeeWhatIsSaid(t *testing.T) {
 	if one.Loose == other.Loose {
 		t.Error("whitespace of a user's message is not an edit")
 	}
-	image := NewItem(Message{Role: User, Content: "x", Parts: []Part{{Text: "x"}, {Image: "sha256:1"}}})
+	image := NewItem(Message{Role: User, Content: "x", Parts: []Part{{Text: "x"}, {Image: &Image{Digest: "sha256:1"}}}})
 	if image.Exact == other.Exact {
 		t.Error("an image is not an edit")
 	}

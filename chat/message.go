@@ -32,7 +32,33 @@ type Message struct {
 // Part is a stretch of text, or an image.
 type Part struct {
 	Text  string `json:"text,omitzero"`
-	Image string `json:"image,omitzero"` // "sha256:" and the digest of the encoded bytes, in hexadecimal
+	Image *Image `json:"image,omitzero"`
+}
+
+// NewMessage is a message of these parts. Empty text is left out.
+func NewMessage(role Role, parts ...Part) Message {
+	m := Message{Role: role}
+	m.Put(parts...)
+	return m
+}
+
+// Put makes the parts the content of a message. Empty text is left out.
+func (m *Message) Put(parts ...Part) {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p == Part{} })
+	m.Content, m.Parts = textOf(parts), parts
+	if !m.HasImages() {
+		m.Parts = nil
+	}
+}
+
+func textOf(parts []Part) string {
+	var texts []string
+	for _, p := range parts {
+		if p.Image == nil {
+			texts = append(texts, p.Text)
+		}
+	}
+	return JoinText(texts)
 }
 
 // JoinText is how several texts of one message become one: line by line.
@@ -87,10 +113,8 @@ func (m *Message) validate() error {
 	default:
 		return fmt.Errorf("role %q; want system, user, assistant or tool", m.Role)
 	}
-	for i, p := range m.Parts {
-		if p.Text != "" && p.Image != "" {
-			return fmt.Errorf("part %d is both text and image", i)
-		}
+	if err := m.validateParts(); err != nil {
+		return err
 	}
 	if m.Role != Assistant && (len(m.ToolCalls) > 0 || m.Reasoning != "") {
 		return fmt.Errorf("role %s carries tool calls or reasoning; only an assistant does", m.Role)
@@ -103,10 +127,27 @@ func (m *Message) validate() error {
 	return nil
 }
 
+func (m *Message) validateParts() error {
+	for i, p := range m.Parts {
+		if (p.Text == "") == (p.Image == nil) {
+			return fmt.Errorf("part %d is not one of text and image", i)
+		}
+	}
+	switch {
+	case m.Parts == nil:
+		return nil
+	case m.Role != User && m.Role != Tool:
+		return fmt.Errorf("role %s shows an image; only a user and a tool do", m.Role)
+	case !m.HasImages() || m.Content != textOf(m.Parts):
+		return fmt.Errorf("its parts are not its text and its images")
+	}
+	return nil
+}
+
 // Equal reports whether two messages are the same, but for the order of keys in arguments.
 func (m *Message) Equal(n *Message) bool {
 	return m.Role == n.Role && m.Content == n.Content && m.Reasoning == n.Reasoning && m.ToolCallID == n.ToolCallID && m.Name == n.Name &&
-		slices.Equal(m.Parts, n.Parts) &&
+		slices.EqualFunc(m.Parts, n.Parts, Part.same) &&
 		slices.EqualFunc(m.ToolCalls, n.ToolCalls, func(a, b ToolCall) bool { return a.ID == b.ID && a.sameCall(b) })
 }
 
@@ -118,10 +159,32 @@ func (c ToolCall) sameCall(d ToolCall) bool {
 // text or renumbered its calls. Nothing but whitespace at the ends of the text may differ.
 func (m *Message) SameTurn(n *Message) bool {
 	return m.Role == Assistant && n.Role == Assistant && strings.TrimSpace(m.Content) == strings.TrimSpace(n.Content) &&
-		slices.Equal(m.Parts, n.Parts) && slices.EqualFunc(m.ToolCalls, n.ToolCalls, ToolCall.sameCall)
+		slices.EqualFunc(m.Parts, n.Parts, Part.same) && slices.EqualFunc(m.ToolCalls, n.ToolCalls, ToolCall.sameCall)
+}
+
+func (p Part) same(q Part) bool { return p.Text == q.Text && p.Image.digest() == q.Image.digest() }
+
+func (m *Image) digest() string {
+	if m == nil {
+		return ""
+	}
+	return m.Digest
 }
 
 // HasImages reports whether a message shows more than text.
 func (m *Message) HasImages() bool {
-	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Image != "" })
+	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Image != nil })
+}
+
+// Images lists the images of messages in the order in which they are shown.
+func Images(messages ...Message) []*Image {
+	var images []*Image
+	for i := range messages {
+		for _, p := range messages[i].Parts {
+			if p.Image != nil {
+				images = append(images, p.Image)
+			}
+		}
+	}
+	return images
 }

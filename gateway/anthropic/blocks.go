@@ -17,12 +17,11 @@ const billing = "x-anthropic-billing-header:"
 type blocks struct {
 	pieces  wire.Pieces
 	items   []*chat.Item
-	images  map[string][]byte
 	said    chat.Message // of an assistant
 	handles []string
 }
 
-func readMessage(v chat.Value) (wire.Parsed, *wire.Problem) {
+func readMessage(v chat.Value) ([]*chat.Item, *wire.Problem) {
 	f := wire.Read(v, "")
 	var role chat.Role
 	switch name := f.Need("role"); name {
@@ -34,45 +33,36 @@ func readMessage(v chat.Value) (wire.Parsed, *wire.Problem) {
 		role = chat.System
 	default:
 		if f.Problem == nil {
-			return wire.Parsed{}, wire.Badf("role", "is %.40q; want user, assistant or system", name)
+			return nil, wire.Badf("role", "is %.40q; want user, assistant or system", name)
 		}
-		return wire.Parsed{}, f.Problem
+		return nil, f.Problem
 	}
 	content, _ := f.Value.Get("content")
 	var b blocks
 	if p := b.content(content, "content", role); p != nil {
-		return wire.Parsed{}, p
+		return nil, p
 	}
 	if role == chat.Assistant {
 		b.said.Role = role
-		b.pieces.Into(&b.said)
+		if p := b.pieces.Into(&b.said, "content"); p != nil {
+			return nil, p
+		}
 		b.items = append(b.items, chat.NewItem(b.said, b.handles...))
 	} else if len(b.items) == 0 || b.pieces.Any() {
-		b.flush(role)
+		if p := b.flush(role); p != nil {
+			return nil, p
+		}
 	}
-	return b.parsed()
-}
-
-func (b *blocks) parsed() (wire.Parsed, *wire.Problem) {
-	return wire.Parsed{Items: b.items, Images: b.images}, nil
+	return b.items, nil
 }
 
 // flush makes a message of the text and images so far.
-func (b *blocks) flush(role chat.Role) {
+func (b *blocks) flush(role chat.Role) *wire.Problem {
 	m := chat.Message{Role: role}
-	b.put(&b.pieces, &m)
+	p := b.pieces.Into(&m, "content")
 	b.items = append(b.items, chat.NewItem(m))
 	b.pieces = wire.Pieces{}
-}
-
-func (b *blocks) put(pieces *wire.Pieces, m *chat.Message) {
-	pieces.Into(m)
-	for digest, data := range pieces.Images() {
-		if b.images == nil {
-			b.images = map[string][]byte{}
-		}
-		b.images[digest] = data
-	}
+	return p
 }
 
 // content reads a string or blocks.
@@ -155,31 +145,33 @@ func (b *blocks) handle(name string) {
 // result makes a message of a tool's result, behind one of the text before it.
 func (b *blocks) result(f *wire.Fields) *wire.Problem {
 	if b.pieces.Any() {
-		b.flush(chat.User)
+		if p := b.flush(chat.User); p != nil {
+			return p
+		}
 	}
 	m := chat.Message{Role: chat.Tool, ToolCallID: f.Need("tool_use_id")}
-	inner := blocks{images: b.images}
+	var inner blocks
 	if v, ok := f.Get("content"); ok {
 		if p := inner.content(v, f.At("content"), chat.Tool); p != nil {
 			return p
 		}
 	}
-	inner.put(&inner.pieces, &m)
-	b.images = inner.images
+	p := inner.pieces.Into(&m, f.At("content"))
 	b.items = append(b.items, chat.NewItem(m))
-	return nil
+	return p
 }
 
 func image(f *wire.Fields, pieces *wire.Pieces) *wire.Problem {
 	v, _ := f.Get("source")
 	source := wire.Read(v, f.At("source"))
-	if kind := source.Text("type"); kind != "base64" {
+	switch kind := source.Need("type"); {
+	case source.Problem != nil:
+	case kind == "base64":
+		pieces.Base64(source, "data", "media_type")
+	case kind == "url":
+		return wire.Badf(source.At("url"), "is %.60q; images are not fetched: send base64", source.Text("url"))
+	default:
 		return wire.Badf(source.At("type"), "is %.40q; images are not fetched: send base64", kind)
 	}
-	digest, data, p := wire.Image(source.Text("data"), source.At("data"))
-	if p != nil {
-		return p
-	}
-	pieces.Image(digest, data)
 	return source.Problem
 }

@@ -35,20 +35,21 @@ func readSystem(r *wire.Request, span []byte, seen *wire.Seen) *wire.Problem {
 	if len(span) == 0 {
 		return nil
 	}
-	parsed, p := wire.Remember(seen, 's', span, func(v chat.Value) (wire.Parsed, *wire.Problem) {
+	parsed, p := wire.Remember(seen, 's', span, func(v chat.Value) ([]*chat.Item, *wire.Problem) {
 		var b blocks
 		if p := b.content(v, "system", chat.System); p != nil {
-			return wire.Parsed{}, p
+			return nil, p
 		}
-		if b.pieces.Any() {
-			b.flush(chat.System)
+		if !b.pieces.Any() {
+			return nil, nil
 		}
-		return b.parsed()
+		p := b.flush(chat.System)
+		return b.items, p
 	})
 	if p != nil {
 		return p
 	}
-	return r.Add(parsed)
+	return r.Add(parsed...)
 }
 
 func readMessages(r *wire.Request, b wire.Body, seen *wire.Seen) *wire.Problem {
@@ -60,7 +61,7 @@ func readMessages(r *wire.Request, b wire.Body, seen *wire.Seen) *wire.Problem {
 		if p != nil {
 			return p
 		}
-		return r.Add(parsed)
+		return r.Add(parsed...)
 	}); p != nil {
 		return p
 	}

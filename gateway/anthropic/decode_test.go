@@ -59,19 +59,50 @@ user "and?"
 	}
 }
 
+// claudeRead is what Claude Code sends behind a call of its tool Read on a picture.
+const claudeRead = `{"messages":[{"role":"user","content":"what is on a.png?"},
+	{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Read","input":{"file_path":"/w/a.png"}}]},
+	{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":[{"type":"image","source":{"type":"base64","data":"` + wiretest.PNG + `","media_type":"image/png"}}],
+		"cache_control":{"type":"ephemeral"}}]}],"max_tokens":32000,"stream":true}`
+
+// TestDecodeImages: images stand where they stood, in a message of a user as in the result of a tool.
+func TestDecodeImages(t *testing.T) {
+	r, p := Decode([]byte(claudeRead), nil)
+	if p != nil {
+		t.Fatal(p)
+	}
+	if got, want := wire.Transcript(r.Items[2:]), "tool \"\" "+wiretest.PNGShown+" <- toolu_1\n"; got != want || !r.HasImages() {
+		t.Errorf("%s want %s", got, want)
+	}
+	image := `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + wiretest.PNG + `"}}`
+	r, p = Decode([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},`+image+`,{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"b"},`+image+`,`+image+`]},{"type":"text","text":"c"}]}]}`), nil)
+	if p != nil {
+		t.Fatal(p)
+	}
+	shown := wiretest.PNGShown
+	if got, want := wire.Transcript(r.Items), "user \"a\" [a] "+shown+"\ntool \"b\" [b] "+shown+" "+shown+" <- t\nuser \"c\"\n"; got != want {
+		t.Errorf("%s want %s", got, want)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	message := func(content string) string { return `{"messages":[{"role":"user","content":` + content + `}]}` }
 	for body, want := range map[string]string{
 		`{`:               "not the JSON of a request",
 		`{"messages":[]}`: "at least one message",
-		`{"messages":[{"role":"tool","content":"a"}]}`:                                                                                       `messages[0].role: is "tool"`,
-		`{"messages":[{"role":"user"}]}`:                                                                                                     "messages[0].content: is of type null",
-		`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`:                                                    "prefill",
-		message(`[{"type":"image","source":{"type":"url","url":"http://10.0.0.1/"}}]`):                                                       "images are not fetched",
-		message(`[{"type":"image","source":{"type":"base64","data":"?"}}]`):                                                                  "no base64 image",
-		message(`[{"type":"document"}]`):                                                                                                     `messages[0].content[0].type: is "document"`,
-		message(`[{"type":"tool_result","content":"a"}]`):                                                                                    "messages[0].content[0].tool_use_id: is missing",
-		message(`[{"type":"tool_use","id":"a","name":"b","input":{}}]`):                                                                      `is "tool_use"`,
+		`{"messages":[{"role":"tool","content":"a"}]}`:                                                                                                               `messages[0].role: is "tool"`,
+		`{"messages":[{"role":"user"}]}`:                                                                                                                             "messages[0].content: is of type null",
+		`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`:                                                                            "prefill",
+		message(`[{"type":"image","source":{"type":"url","url":"http://10.0.0.1/"}}]`):                                                                               `messages[0].content[0].source.url: is "http://10.0.0.1/"; images are not fetched`,
+		message(`[{"type":"image","source":{"type":"file","file_id":"f"}}]`):                                                                                         `source.type: is "file"; images are not fetched`,
+		message(`[{"type":"image","source":{"type":"base64","data":"?","media_type":"image/png"}}]`):                                                                 "messages[0].content[0].source.data: is not in standard base64",
+		message(`[{"type":"image","source":{"type":"base64","data":"` + wiretest.PNG + `"}}]`):                                                                       "media_type: is missing",
+		message(`[{"type":"image","source":{"type":"base64","data":"` + wiretest.PNG + `","media_type":"image/jpeg"}}]`):                                             `source.data: is image/png, although media_type says "image/jpeg"`,
+		message(`[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"url","url":"http://127.0.0.1/"}}]}]`):                         `is "http://127.0.0.1/"; images are not fetched`,
+		`{"messages":[{"role":"user","content":"a"}],"system":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + wiretest.PNG + `"}}]}`: "in the role system",
+		message(`[{"type":"document"}]`):                                `messages[0].content[0].type: is "document"`,
+		message(`[{"type":"tool_result","content":"a"}]`):               "messages[0].content[0].tool_use_id: is missing",
+		message(`[{"type":"tool_use","id":"a","name":"b","input":{}}]`): `is "tool_use"`,
 		`{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":"{}"}]},{"role":"user","content":"a"}]}`: "want an object",
 		`{"messages":[{"role":"user","content":"a"}],"tools":[{"type":"bash_20250124","name":"bash"}]}`:                                      "give an input_schema",
 		`{"messages":[{"role":"user","content":"a"}],"tools":[{"input_schema":{}}]}`:                                                         "tools[0].name: is missing",
@@ -103,7 +134,7 @@ func TestHidden(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, body := range []string{claude1, claude2} {
+	for _, body := range []string{claude1, claude2, claudeRead} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

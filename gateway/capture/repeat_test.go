@@ -328,7 +328,7 @@ func TestLimits(t *testing.T) {
 	if p == nil || p.Class != wire.Overflow || p.Tokens <= 1<<16 || p.Limit != 1<<16 {
 		t.Errorf("too long: %+v", p)
 	}
-	image := request([]chat.Message{{Role: chat.User, Parts: []chat.Part{{Image: "sha256:1"}}}}, nil)
+	image := request([]chat.Message{{Role: chat.User, Parts: []chat.Part{{Image: &chat.Image{Digest: "sha256:1"}}}}}, nil)
 	if _, p := w.session.Ask(t.Context(), image, Caller{}); p == nil || !strings.Contains(p.Message, "text only") {
 		t.Errorf("image: %+v", p)
 	}

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"molt/chat"
@@ -41,7 +42,7 @@ func readMessages(r *wire.Request, b wire.Body, seen *wire.Seen) *wire.Problem {
 	})
 }
 
-func readMessage(v chat.Value) (wire.Parsed, *wire.Problem) {
+func readMessage(v chat.Value) (*chat.Item, *wire.Problem) {
 	f := wire.Read(v, "")
 	m := chat.Message{Name: f.Text("name")}
 	var handles []string
@@ -71,11 +72,13 @@ func readMessage(v chat.Value) (wire.Parsed, *wire.Problem) {
 			p = wire.Badf("role", "is %.40q; want system, developer, user, assistant or tool", role)
 		}
 	}
-	pieces.Into(&m)
 	if p == nil {
 		p = f.Problem
 	}
-	return wire.Parsed{Items: []*chat.Item{chat.NewItem(m, handles...)}, Images: pieces.Images()}, p
+	if misplaced := pieces.Into(&m, "content"); p == nil {
+		p = misplaced
+	}
+	return chat.NewItem(m, handles...), p
 }
 
 // readContent reads a string, null, or an array of parts.
@@ -107,16 +110,19 @@ func readPart(f *wire.Fields, pieces *wire.Pieces) *wire.Problem {
 	case kind == "image_url":
 		link, _ := f.Get("image_url")
 		url := wire.Read(link, f.At("image_url"))
-		digest, data, p := wire.DataURL(url.Text("url"), url.At("url"))
-		if p != nil {
-			return p
+		if detail := url.Text("detail"); !slices.Contains(details, detail) {
+			return wire.Badf(url.At("detail"), "is %.40q; want auto, low or high", detail)
 		}
-		pieces.Image(digest, data)
+		pieces.URL(url, "url")
+		return url.Problem
 	default:
 		return wire.Badf(f.At("type"), "is %.40q; want text or image_url", kind)
 	}
 	return f.Problem
 }
+
+// details say how closely a vendor's model looks at an image. Here a model looks at all of it.
+var details = []string{"", "auto", "low", "high", "original"}
 
 func readCalls(f *wire.Fields) (calls []chat.ToolCall, handles []string, p *wire.Problem) {
 	for i, item := range f.Items("tool_calls") {

@@ -56,7 +56,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestDecodeOptions(t *testing.T) {
-	r, p := Decode([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},{"type":"text","text":"b"}]}],
+	r, p := Decode([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"detail":"low","url":"data:image/png;base64,`+wiretest.PNG+`"}},{"type":"text","text":"b"}]}],
 		"temperature":0.5,"top_p":0.9,"top_k":-1,"min_p":0.1,"seed":-1,"n":3,"stop":["x","y"],"logprobs":true,"return_token_ids":true,"unheard_of":{"a":[1]},"stream":null,
 		"tools":[{"type":"custom","custom":{"name":"patch","format":{}}},{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"custom","custom":{"name":"patch"}}}`), nil)
 	if p != nil {
@@ -67,16 +67,25 @@ func TestDecodeOptions(t *testing.T) {
 		!slices.Equal(o.Stop, []string{"x", "y"}) || !o.Logprobs || !o.TokenIDs || o.Choose != (wire.Choice{Mode: wire.Named, Name: "patch"}) {
 		t.Errorf("%+v", o)
 	}
-	if got, want := wire.Transcript(r.Items), "user \"a\\nb\" [a] [sha256:8f43434] [b]\n"; got != want {
+	if got, want := wire.Transcript(r.Items), "user \"a\\nb\" [a] "+wiretest.PNGShown+" [b]\n"; got != want {
 		t.Errorf("%s want %s", got, want)
 	}
-	if len(r.Images) != 1 || !r.HasImages() || !r.Names.Of("patch").Free || r.Names.Of("f").Free {
-		t.Errorf("images %d, names %v", len(r.Images), r.Names)
+	if !r.HasImages() || !r.Names.Of("patch").Free || r.Names.Of("f").Free {
+		t.Errorf("images %v, names %v", r.HasImages(), r.Names)
 	}
 	parameters, _ := r.Tools[0].Spec.Get("function")
 	if got, want := parameters.String(), `{"name":"patch","description":"","parameters":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}}`; got != want {
 		t.Errorf("a tool that takes text is %s, want %s", got, want)
 	}
+}
+
+// image is a request that shows an image, or many.
+func image(role, url string, times ...int) string {
+	part := `{"type":"image_url","image_url":{"url":"` + url + `"}}`
+	for _, n := range times {
+		part = strings.Repeat(part+",", n-1) + part
+	}
+	return `{"messages":[{"role":"` + role + `","content":[` + part + `]}]}`
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -85,20 +94,28 @@ func TestDecodeRefuses(t *testing.T) {
 		``:   "not the JSON of a request",
 		`[]`: "not the JSON of a request",
 		`{"messages":[{"role":"user","content":"a"}`: "not the JSON of a request",
-		`{"messages":[]}`:                            "at least one message",
-		`{}`:                                         "at least one message",
-		`{"messages":{"role":"user"}}`:               "at least one message",
-		`{"messages":["a"]}`:                         "messages[0]: is of type string",
-		`{"messages":[{"role":"judge"}]}`:            `messages[0].role: is "judge"`,
-		`{"messages":[{"content":"a"}]}`:             "messages[0].role: is missing",
-		`{"messages":[{"role":"user","content":5}]}`: "messages[0].content: is of type integer",
-		`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://169.254.169.254/x.png"}}]}]}`: "images are not fetched",
-		`{"messages":[{"role":"user","content":[{"type":"video"}]}]}`:                                                        `messages[0].content[0].type: is "video"`,
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"a\""}}]}]}`:         "messages[0].tool_calls[0].function.arguments",
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"[]"}}]}]}`:             "want an object",
-		`{"messages":[{"role":"user","content":"\ud800"}]}`:                                                                  "messages[0]",
-		"{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}":                                                          "messages[0]",
-		`{"messages":[{"role":"user","content":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}]}`:             "nested deeper",
+		`{"messages":[]}`:                                                 "at least one message",
+		`{}`:                                                              "at least one message",
+		`{"messages":{"role":"user"}}`:                                    "at least one message",
+		`{"messages":["a"]}`:                                              "messages[0]: is of type string",
+		`{"messages":[{"role":"judge"}]}`:                                 `messages[0].role: is "judge"`,
+		`{"messages":[{"content":"a"}]}`:                                  "messages[0].role: is missing",
+		`{"messages":[{"role":"user","content":5}]}`:                      "messages[0].content: is of type integer",
+		image("user", "http://169.254.169.254/x.png"):                     "messages[0].content[0].image_url.url: is \"http://169.254.169.254/x.png\"; images are not fetched",
+		image("user", "file:///etc/passwd"):                               "images are not fetched",
+		image("user", "data:text/html;base64,PGI+"):                       "images are not fetched",
+		image("user", "data:image/png;base64,aGk="):                       "messages[0].content[0].image_url.url: is no image in PNG, JPEG, GIF or WebP",
+		image("assistant", "data:image/png;base64,"+wiretest.PNG):         "messages[0].content: shows an image in the role assistant",
+		image("developer", "data:image/png;base64,"+wiretest.PNG):         "in the role system",
+		strings.Replace(image("user", ""), `"url":""`, `"detail":"x"`, 1): `detail: is "x"`,
+		strings.Replace(image("user", ""), `"url":""`, ``, 1):             "url: is missing",
+		image("user", "data:image/png;base64,"+wiretest.PNG, 513):         "shows more than 512 images",
+		`{"messages":[{"role":"user","content":[{"type":"video"}]}]}`:     `messages[0].content[0].type: is "video"`,
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"a\""}}]}]}`: "messages[0].tool_calls[0].function.arguments",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"[]"}}]}]}`:     "want an object",
+		`{"messages":[{"role":"user","content":"\ud800"}]}`:                                                          "messages[0]",
+		"{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}":                                                  "messages[0]",
+		`{"messages":[{"role":"user","content":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}]}`:     "nested deeper",
 		with(`"temperature":-1`):         "temperature: is -1",
 		with(`"temperature":1e-300`):     "temperature: is 1e-300; want 0, or a number from 0.0001",
 		with(`"temperature":1e-40`):      "temperature: is 1e-40",
@@ -148,7 +165,7 @@ func TestDecodeRaw(t *testing.T) {
 
 // FuzzDecode: what was seen before changes nothing, and nothing panics.
 func FuzzDecode(f *testing.F) {
-	for _, body := range []string{opencode, pi, qwen, `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}]}`} {
+	for _, body := range []string{opencode, pi, qwen, image("user", "data:image/png;base64,"+wiretest.PNG), image("tool", "data:image/gif;base64,"+wiretest.GIF), image("user", "http://[::1]/")} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -97,6 +97,22 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// viewed shows a picture that a tool has looked up, as Codex does behind view_image.
+const viewed = `{"input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,` + wiretest.PNG + `"}]},
+	{"type":"function_call","call_id":"c","name":"view_image","arguments":"{}"},
+	{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:image/png;base64,` + wiretest.PNG + `"}]}]}`
+
+func TestDecodeImages(t *testing.T) {
+	r, p := Decode([]byte(viewed), nil, nil)
+	if p != nil {
+		t.Fatal(p)
+	}
+	shown := wiretest.PNGShown
+	if got, want := wire.Transcript(r.Items), "user \"a\" [a] "+shown+"\nassistant \"\" c:view_image{} = c\ntool \"\" "+shown+" <- c\n"; got != want {
+		t.Errorf("%s want %s", got, want)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for body, want := range map[string]string{
 		`{`:                              "not the JSON of a request",
@@ -104,14 +120,19 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"input":5}`:                    "want a string or an array",
 		`{}`:                             "want a string or an array",
 		`{"input":[{"type":"thought"}]}`: `input[0].type: is "thought"`,
-		`{"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x/"}]}]}`: "images are not fetched",
-		`{"input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{"}]}`:           "input[0].arguments",
-		`{"input":[{"type":"function_call","name":"f"}]}`:                                         "input[0].call_id: is missing",
-		`{"input":"a","background":true}`:                                                         "background",
-		`{"input":"a","conversation":"x"}`:                                                        "conversation",
-		`{"input":"a","tool_choice":"required"}`:                                                  "no tools are offered",
-		`{"input":"a","tools":[{"type":"function"}]}`:                                             "tools[0].name: is missing",
-		`{"input":"a","tools":{}}`:                                                                "tools: is of type object",
+		`{"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x/"}]}]}`:                                          `input[0].content[0].image_url: is "https://x/"; images are not fetched`,
+		`{"input":[{"role":"user","content":[{"type":"input_image","file_id":"file-1"}]}]}`:                                                "no files are kept here",
+		`{"input":[{"role":"user","content":[{"type":"input_image"}]}]}`:                                                                   "image_url: is missing",
+		`{"input":[{"role":"assistant","content":[{"type":"input_image","image_url":"data:image/png;base64,` + wiretest.PNG + `"}]}]}`:     "in the role assistant",
+		`{"input":[{"role":"developer","content":[{"type":"input_image","image_url":"data:image/png;base64,` + wiretest.PNG + `"}]}]}`:     "in the role system",
+		`{"input":[{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"http://localhost/a.png"}]}]}`: "input[0].output[0].image_url",
+		`{"input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{"}]}`:                                                    "input[0].arguments",
+		`{"input":[{"type":"function_call","name":"f"}]}`:                                                                                  "input[0].call_id: is missing",
+		`{"input":"a","background":true}`:             "background",
+		`{"input":"a","conversation":"x"}`:            "conversation",
+		`{"input":"a","tool_choice":"required"}`:      "no tools are offered",
+		`{"input":"a","tools":[{"type":"function"}]}`: "tools[0].name: is missing",
+		`{"input":"a","tools":{}}`:                    "tools: is of type object",
 	} {
 		r, p := Decode([]byte(body), nil, nil)
 		if p == nil || p.Class != wire.Bad || !strings.Contains(p.Error(), want) {
@@ -137,7 +158,7 @@ func TestNamespacesAndText(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, body := range []string{codex, broken, resumed, easy} {
+	for _, body := range []string{codex, broken, resumed, easy, viewed} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -24,9 +24,8 @@ type piece struct {
 	rank    rank
 	message chat.Message
 	handles []string
-	turn    string // whose piece it is, when its id is ours
-	id      string // of a reference
-	images  map[string][]byte
+	turn    string     // whose piece it is, when its id is ours
+	id      string     // of a reference
 	item    *chat.Item // of what is not the assistant's
 	hosted  bool       // a call that the vendor would have run
 }
@@ -84,7 +83,7 @@ func (m *merger) add(p piece) *wire.Problem {
 		if problem := m.flush(); problem != nil {
 			return problem
 		}
-		return m.request.Add(wire.Parsed{Items: []*chat.Item{p.item}, Images: p.images})
+		return m.request.Add(p.item)
 	case m.turn.rank != notAssistant && !m.continues(p):
 		if problem := m.flush(); problem != nil {
 			return problem
@@ -118,7 +117,7 @@ func (m *merger) flush() *wire.Problem {
 	if t.rank == notAssistant {
 		return nil
 	}
-	return m.request.Add(wire.Parsed{Items: []*chat.Item{chat.NewItem(t.message, t.handles...)}})
+	return m.request.Add(chat.NewItem(t.message, t.handles...))
 }
 
 func (m *merger) look(id string) (piece, bool) {
@@ -193,13 +192,14 @@ func readMessage(f *wire.Fields) (piece, *wire.Problem) {
 	case "user":
 		m.Role = chat.User
 	case "assistant":
-		pieces.Into(&m)
-		return own(f, piece{rank: message, message: m}), nil
+		m.Role = chat.Assistant
+		p := pieces.Into(&m, "content")
+		return own(f, piece{rank: message, message: m}), p
 	default:
 		return piece{}, wire.Badf("role", "is %.40q; want system, developer, user or assistant", role)
 	}
-	pieces.Into(&m)
-	return piece{item: chat.NewItem(m), images: pieces.Images()}, nil
+	p := pieces.Into(&m, "content")
+	return piece{item: chat.NewItem(m)}, p
 }
 
 // readContent reads a string, or an array of parts.
@@ -220,11 +220,10 @@ func readContent(f *wire.Fields, name string, pieces *wire.Pieces) *wire.Problem
 		case "refusal":
 			pieces.Text(part.Text("refusal"))
 		case "input_image":
-			digest, data, p := wire.DataURL(part.Text("image_url"), part.At("image_url"))
-			if p != nil {
-				return p
+			if file := part.Text("file_id"); file != "" {
+				return wire.Badf(part.At("file_id"), "is %.40q; no files are kept here: send a data:image/…;base64 URL as image_url", file)
 			}
-			pieces.Image(digest, data)
+			pieces.URL(part, "image_url")
 		default:
 			return wire.Badf(part.At("type"), "is %.40q; want text or an image", kind)
 		}
@@ -270,6 +269,6 @@ func readOutput(f *wire.Fields) (piece, *wire.Problem) {
 	if p := readContent(f, "output", &pieces); p != nil {
 		return piece{}, p
 	}
-	pieces.Into(&m)
-	return piece{item: chat.NewItem(m), images: pieces.Images()}, nil
+	p := pieces.Into(&m, "output")
+	return piece{item: chat.NewItem(m)}, p
 }

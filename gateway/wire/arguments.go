@@ -1,11 +1,8 @@
-// Arguments of calls and images, as clients send them back.
+// Arguments of calls, as clients send them back.
 
 package wire
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"strings"
 
 	"molt/chat"
@@ -24,90 +21,6 @@ func Arguments(text, param string) (chat.Value, *Problem) {
 		return v, Badf(param, "is of type %s; want an object", v.Kind())
 	}
 	return v, nil
-}
-
-// MaxImage is the most bytes of one image.
-const MaxImage = 32 << 20
-
-// Image reads the base64 text of an image and returns its digest.
-func Image(data, param string) (digest string, image []byte, problem *Problem) {
-	if len(data) > MaxImage/3*4+4 {
-		return "", nil, Badf(param, "an image of more than %d bytes", MaxImage)
-	}
-	image, err := base64.StdEncoding.DecodeString(data)
-	if err != nil || len(image) == 0 {
-		return "", nil, Badf(param, "is no base64 image")
-	}
-	sum := sha256.Sum256(image)
-	return "sha256:" + hex.EncodeToString(sum[:]), image, nil
-}
-
-// DataURL reads data:image/…;base64,…. Any other URL is refused: nothing is fetched on behalf of a client.
-func DataURL(url, param string) (digest string, image []byte, problem *Problem) {
-	head, data, ok := strings.Cut(url, ",")
-	if !ok || !strings.HasPrefix(head, "data:image/") || !strings.HasSuffix(head, ";base64") {
-		return "", nil, Badf(param, "is %.60q; images are not fetched: send a data: URL in base64", url)
-	}
-	return Image(data, param)
-}
-
-// Pieces collects the parts of one message's content.
-type Pieces struct {
-	texts  []string
-	parts  []chat.Part
-	images map[string][]byte
-}
-
-// Text adds text; none adds nothing.
-func (p *Pieces) Text(s string) {
-	if s != "" {
-		p.texts = append(p.texts, s)
-		p.parts = append(p.parts, chat.Part{Text: s})
-	}
-}
-
-// Any reports whether there is content.
-func (p *Pieces) Any() bool { return len(p.parts) > 0 }
-
-// Image adds an image.
-func (p *Pieces) Image(digest string, data []byte) {
-	if p.images == nil {
-		p.images = map[string][]byte{}
-	}
-	p.images[digest] = data
-	p.parts = append(p.parts, chat.Part{Image: digest})
-}
-
-// Into puts the content into a message.
-func (p *Pieces) Into(m *chat.Message) {
-	m.Content = chat.JoinText(p.texts)
-	if len(p.images) > 0 {
-		m.Parts = p.parts
-	}
-}
-
-// Images returns the bytes of the images by digest, nil without.
-func (p *Pieces) Images() map[string][]byte { return p.images }
-
-// Parsed is what one span of a conversation became.
-type Parsed struct {
-	Items  []*chat.Item
-	Images map[string][]byte
-}
-
-// Add appends what a span became to the request.
-func (r *Request) Add(p Parsed) *Problem {
-	if len(r.Items)+len(p.Items) > MaxItems {
-		return Badf("", "more than %d messages", MaxItems)
-	}
-	r.Items = append(r.Items, p.Items...)
-	for digest, data := range p.Images {
-		if r.Images == nil {
-			r.Images = map[string][]byte{}
-		}
-		r.Images[digest] = data
-	}
-	return nil
 }
 
 // Offered is the specification of a tool as templates show it: a function, whatever the wire called it. Of the client's own

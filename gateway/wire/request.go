@@ -14,6 +14,7 @@ const (
 	MaxTools   = 1024
 	MaxStops   = 16
 	MaxChoices = 16
+	MaxImages  = 512
 )
 
 // Request is one call of a client.
@@ -25,12 +26,13 @@ type Request struct {
 	Names    Names
 	Options  Options
 	Stream   bool
-	Previous string            // the reply that the items continue; "" for none
-	Store    bool              // a later request may name this reply as Previous
-	Echo     []byte            // members of the request that the reply repeats, as JSON without braces; of the Responses wire
-	Images   map[string][]byte // by digest; those that came with this request
-	Prompt   []int32           // of a raw completion: ids
-	Text     string            // of a raw completion: text
+	Previous string  // the reply that the items continue; "" for none
+	Store    bool    // a later request may name this reply as Previous
+	Echo     []byte  // members of the request that the reply repeats, as JSON without braces; of the Responses wire
+	Prompt   []int32 // of a raw completion: ids
+	Text     string  // of a raw completion: text
+
+	images int // that the items show
 }
 
 // Options are what a request asks of sampling. nil and zero ask for the run's own.
@@ -129,16 +131,6 @@ func (n Names) Of(name string) Tool {
 		return t
 	}
 	return Tool{Name: name}
-}
-
-// HasImages reports whether any message shows more than text.
-func (r *Request) HasImages() bool {
-	for _, it := range r.Items {
-		if it.Message.HasImages() {
-			return true
-		}
-	}
-	return false
 }
 
 // Handles are names that we mint and clients send back: a prefix, an underscore, the turn's own name, and perhaps an

@@ -24,7 +24,11 @@ func Transcript(items []*chat.Item) string {
 			fmt.Fprintf(&b, " %s:%s%s", c.ID, c.Name, c.Arguments)
 		}
 		for _, p := range m.Parts {
-			fmt.Fprintf(&b, " [%s%.14s]", p.Text, p.Image)
+			if p.Image == nil {
+				fmt.Fprintf(&b, " [%s]", p.Text)
+			} else {
+				fmt.Fprintf(&b, " [%.14s %s]", p.Image.Digest, p.Image.Media)
+			}
 		}
 		if m.ToolCallID != "" {
 			fmt.Fprintf(&b, " <- %s", m.ToolCallID)
