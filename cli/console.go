@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"molt/metrics"
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/run/recipe"
 
 	"golang.org/x/term"
@@ -28,9 +28,9 @@ type console struct {
 
 // watch runs a command with its progress on standard error: a live block on a terminal, plain lines elsewhere, nothing when
 // quiet. The display has ended when it returns. Work goes on when nobody reads the progress any more.
-func (c *console) watch(ctx context.Context, a *app, command func(view attempt.View) error) error {
+func (c *console) watch(ctx context.Context, a *app, command func(view leg.View) error) error {
 	signal.Ignore(syscall.SIGPIPE) // a write then fails, instead of ending the program
-	view := attempt.View{Command: a.line}
+	view := leg.View{Command: a.line}
 	if c.Quiet {
 		return command(view)
 	}
@@ -80,11 +80,11 @@ func (a *app) typed(command string) string {
 }
 
 // printPlan shows every setting with its source, then what the run would do.
-func (a *app) printPlan(plan *attempt.Plan, settings []*recipe.Setting, asJSON bool) error {
+func (a *app) printPlan(plan *leg.Plan, settings []*recipe.Setting, asJSON bool) error {
 	if asJSON {
 		return a.dataJSON(struct {
 			Settings map[string]sourced `json:"settings"`
-			Plan     *attempt.Plan      `json:"plan"`
+			Plan     *leg.Plan          `json:"plan"`
 		}{sources(settings), plan})
 	}
 	return a.data(legible(recipe.Write(settings) + "\n" + plan.String()))

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"molt/run"
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/run/recipe"
 )
 
@@ -19,7 +19,7 @@ func (*evalCmd) Help() string {
 
 func (c *evalCmd) Run(ctx context.Context, a *app) error {
 	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.EvalResult]{check: recipe.CheckEval, plan: run.PlanEval,
-		run: func(ctx context.Context, cfg *recipe.Config, _ []*recipe.Setting, view attempt.View) (*run.EvalResult, error) {
+		run: func(ctx context.Context, cfg *recipe.Config, _ []*recipe.Setting, view leg.View) (*run.EvalResult, error) {
 			return run.Eval(ctx, cfg, view)
 		}})
 }

@@ -5,7 +5,7 @@ import (
 
 	"molt/internal/spell"
 	"molt/run"
-	"molt/run/attempt"
+	"molt/run/leg"
 )
 
 // quickstartCmd is `molt quickstart`.
@@ -38,7 +38,7 @@ func (c *quickstartCmd) Run(ctx context.Context, a *app) error {
 		return a.data(legible(plan.String()))
 	}
 	var result *run.QuickstartResult
-	err := c.watch(ctx, a, func(view attempt.View) (err error) {
+	err := c.watch(ctx, a, func(view leg.View) (err error) {
 		result, err = run.Quickstart(ctx, q, view)
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/run/recipe"
 )
 
@@ -21,8 +21,8 @@ type settled struct {
 // work is what a configuration C leads to.
 type work[C any, R fmt.Stringer] struct {
 	check func([]*recipe.Setting) error // of the command line, before anything is opened; nil for none
-	plan  func(context.Context, *C) (*attempt.Plan, error)
-	run   func(context.Context, *C, []*recipe.Setting, attempt.View) (R, error)
+	plan  func(context.Context, *C) (*leg.Plan, error)
+	run   func(context.Context, *C, []*recipe.Setting, leg.View) (R, error)
 	next  func(R) []next // what to type then; nil for nothing
 }
 
@@ -47,7 +47,7 @@ func settle[C any, R fmt.Stringer](ctx context.Context, a *app, s *settled, cfg 
 		return a.printPlan(plan, settings, s.JSON)
 	}
 	var result R
-	err = s.watch(ctx, a, func(view attempt.View) (err error) {
+	err = s.watch(ctx, a, func(view leg.View) (err error) {
 		result, err = w.run(ctx, &cfg, settings, view)
 		return err
 	})

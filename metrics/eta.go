@@ -5,7 +5,7 @@ package metrics
 import "time"
 
 // pace remembers when steps ended. Steps change their length while a policy learns, and evaluations fall between them,
-// so the estimate looks at the newer half of what this attempt has done.
+// so the estimate looks at the newer half of what this leg has done.
 type pace struct {
 	ends []time.Time // the start of the phase, then the end of each step
 }

@@ -1,6 +1,6 @@
 // The envelope of every event, and the list of the kinds there are. One event is one line of events.jsonl:
 //
-//	{"seq":12,"time":"2026-11-30T18:25:03.120Z","attempt":1,"kind":"step_done","data":{"step":3, …},"crc":"9a3f00c1"}
+//	{"seq":12,"time":"2026-11-30T18:25:03.120Z","leg":1,"kind":"step_done","data":{"step":3, …},"crc":"9a3f00c1"}
 
 package metrics
 
@@ -19,10 +19,10 @@ type Event interface {
 
 // Record is an event, numbered and dated.
 type Record struct {
-	Seq     int64     // 1, 2, 3, … in the run; gaps are possible, repeats are not
-	Time    time.Time // wall clock, UTC, to the millisecond
-	Attempt int       // which process of the run wrote it: 1 for the first, one more for each resume
-	Event   Event
+	Seq   int64     // 1, 2, 3, … in the run; gaps are possible, repeats are not
+	Time  time.Time // wall clock, UTC, to the millisecond
+	Leg   int       // which process of the run wrote it: 1 for the first, one more for each resume
+	Event Event
 }
 
 // Of walks the events of one type, oldest first.
@@ -75,12 +75,12 @@ func read[E Event](data jsontext.Value) (Event, error) {
 
 // line is a Record as events.jsonl spells it.
 type line struct {
-	Seq     int64          `json:"seq"`
-	Time    time.Time      `json:"time"`
-	Attempt int            `json:"attempt"`
-	Kind    string         `json:"kind"`
-	Data    jsontext.Value `json:"data"`
-	CRC     string         `json:"crc,omitzero"` // of all before it; see seal.go
+	Seq  int64          `json:"seq"`
+	Time time.Time      `json:"time"`
+	Leg  int            `json:"leg"`
+	Kind string         `json:"kind"`
+	Data jsontext.Value `json:"data"`
+	CRC  string         `json:"crc,omitzero"` // of all before it; see seal.go
 }
 
 // encode gives the record as one line, with the newline.
@@ -89,7 +89,7 @@ func (r Record) encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", r.Event.Kind(), err)
 	}
-	text, err := json.Marshal(line{Seq: r.Seq, Time: r.Time, Attempt: r.Attempt, Kind: r.Event.Kind(), Data: data}, options)
+	text, err := json.Marshal(line{Seq: r.Seq, Time: r.Time, Leg: r.Leg, Kind: r.Event.Kind(), Data: data}, options)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", r.Event.Kind(), err)
 	}
@@ -101,9 +101,9 @@ func decode(text []byte) (Record, error) {
 	if err := json.Unmarshal(text, &l, options, json.RejectUnknownMembers(true)); err != nil {
 		return Record{}, err
 	}
-	r := Record{Seq: l.Seq, Time: l.Time, Attempt: l.Attempt}
-	if l.Seq < 1 || l.Attempt < 1 || l.Kind == "" {
-		return Record{}, fmt.Errorf("seq %d, attempt %d, kind %q: not an event", l.Seq, l.Attempt, l.Kind)
+	r := Record{Seq: l.Seq, Time: l.Time, Leg: l.Leg}
+	if l.Seq < 1 || l.Leg < 1 || l.Kind == "" {
+		return Record{}, fmt.Errorf("seq %d, leg %d, kind %q: not an event", l.Seq, l.Leg, l.Kind)
 	}
 	readKind, known := kinds[l.Kind]
 	if !known {

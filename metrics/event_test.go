@@ -53,7 +53,7 @@ var oneOfEach = []Event{
 func TestEventsSpellingIsStable(t *testing.T) {
 	var text bytes.Buffer
 	for i, e := range oneOfEach {
-		line, err := Record{Seq: int64(i + 1), Time: time.Date(2026, 11, 30, 18, 25, 3, 120e6, time.UTC), Attempt: 1, Event: e}.encode()
+		line, err := Record{Seq: int64(i + 1), Time: time.Date(2026, 11, 30, 18, 25, 3, 120e6, time.UTC), Leg: 1, Event: e}.encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestEventsSpellingIsStable(t *testing.T) {
 
 func TestEventsSurviveTheFile(t *testing.T) {
 	for _, want := range oneOfEach {
-		line, err := Record{Seq: 1, Attempt: 1, Event: want}.encode()
+		line, err := Record{Seq: 1, Leg: 1, Event: want}.encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestEventsSurviveTheFile(t *testing.T) {
 }
 
 func TestUnknownKindIsKept(t *testing.T) {
-	line := `{"seq":4,"time":"2026-11-30T18:25:03Z","attempt":1,"kind":"from_the_future","data":{"x":1}}`
+	line := `{"seq":4,"time":"2026-11-30T18:25:03Z","leg":1,"kind":"from_the_future","data":{"x":1}}`
 	got, err := decode([]byte(line))
 	if err != nil || got.Event.Kind() != "from_the_future" {
 		t.Errorf("decode: %v, %v", got, err)
@@ -92,12 +92,12 @@ func TestUnknownKindIsKept(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for _, text := range []string{
 		``, `{}`, `null`, `[]`, `{"seq":1}`,
-		`{"seq":0,"attempt":1,"kind":"note","data":{"text":"x"}}`,
-		`{"seq":1,"attempt":0,"kind":"note","data":{"text":"x"}}`,
-		`{"seq":1,"attempt":1,"kind":"","data":{"text":"x"}}`,
-		`{"seq":1,"attempt":1,"kind":"note","data":{"text":5}}`,
-		`{"seq":1,"seq":2,"attempt":1,"kind":"note","data":{"text":"x"}}`,
-		`{"seq":1,"attempt":1,"kind":"sft_step","data":{"loss":"lots"}}`,
+		`{"seq":0,"leg":1,"kind":"note","data":{"text":"x"}}`,
+		`{"seq":1,"leg":0,"kind":"note","data":{"text":"x"}}`,
+		`{"seq":1,"leg":1,"kind":"","data":{"text":"x"}}`,
+		`{"seq":1,"leg":1,"kind":"note","data":{"text":5}}`,
+		`{"seq":1,"seq":2,"leg":1,"kind":"note","data":{"text":"x"}}`,
+		`{"seq":1,"leg":1,"kind":"sft_step","data":{"loss":"lots"}}`,
 	} {
 		if r, err := decode([]byte(text)); err == nil {
 			t.Errorf("%s: read as %+v", text, r)
@@ -138,7 +138,7 @@ func TestDescribe(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for i, e := range oneOfEach {
-		line, err := Record{Seq: int64(i + 1), Attempt: 1, Event: e}.encode()
+		line, err := Record{Seq: int64(i + 1), Leg: 1, Event: e}.encode()
 		if err != nil {
 			f.Fatal(err)
 		}

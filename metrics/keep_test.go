@@ -204,7 +204,7 @@ func TestReadRolloutsTrustsNothing(t *testing.T) {
 	n := int64(len(good))
 	mustWrite(t, path, []byte(good))
 	index := func(refs ...KeptRef) []Record {
-		return []Record{{Seq: 1, Attempt: 1, Event: RolloutsKept{Step: 1, Split: Train, Kept: refs}}}
+		return []Record{{Seq: 1, Leg: 1, Event: RolloutsKept{Step: 1, Split: Train, Kept: refs}}}
 	}
 	if r, err := ReadRollouts(path, index(KeptRef{Group: 3, Sample: 1, Bytes: n})); err != nil || len(r) != 1 {
 		t.Fatalf("%d, %v", len(r), err)

@@ -2,7 +2,7 @@
 
 package metrics
 
-// RunStarted is the first event of every attempt.
+// RunStarted is the first event of every leg.
 type RunStarted struct {
 	Name         string  `json:"name"`                   // of the run
 	Method       string  `json:"method"`                 // what it does, such as "sft" or "grpo"
@@ -14,7 +14,7 @@ type RunStarted struct {
 	Machine      Machine `json:"machine"`                //
 	Build        Build   `json:"build"`                  //
 	Plan         Plan    `json:"plan"`                   //
-	ResumedFrom  string  `json:"resumed_from,omitempty"` // checkpoint that this attempt continues; "" at the start
+	ResumedFrom  string  `json:"resumed_from,omitempty"` // checkpoint that this leg continues; "" at the start
 }
 
 // Model says what is trained.
@@ -26,7 +26,7 @@ type Model struct {
 	Fingerprint string `json:"fingerprint,omitempty"` // of the weights that training starts from
 }
 
-// Machine says where the attempt runs. It holds no host or user name.
+// Machine says where the leg runs. It holds no host or user name.
 type Machine struct {
 	OS          string `json:"os"`
 	Arch        string `json:"arch"`
@@ -93,18 +93,18 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Rewound says that an attempt continues at an older point: the measurements after it were discarded with the work.
+// Rewound says that a leg continues at an older point: the measurements after it were discarded with the work.
 type Rewound struct {
 	ToSeq int64 `json:"to_seq"` // the last event whose work was kept
 	Step  int64 `json:"step"`   // the step training continues after
 }
 
-// RunEnded is the last event of an attempt that ended in order.
+// RunEnded is the last event of a leg that ended in order.
 type RunEnded struct {
 	Outcome string  `json:"outcome"`          // "finished", "stopped" or "failed"
 	Reason  string  `json:"reason,omitempty"` // one sentence when it is not "finished"
 	Resume  string  `json:"resume,omitempty"` // the command that continues; "" when there is nothing left to do
-	Seconds float64 `json:"seconds"`          // wall time of this attempt
+	Seconds float64 `json:"seconds"`          // wall time of this leg
 
 	PeakRSSBytes int64 `json:"peak_rss_bytes,omitzero"`
 }

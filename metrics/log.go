@@ -19,7 +19,7 @@ type Sink interface {
 	Close() error
 }
 
-// Replayer is a Sink that wants the folded history of the run when a later attempt resumes it.
+// Replayer is a Sink that wants the folded history of the run when a later leg resumes it.
 type Replayer interface {
 	Replay([]Record) error
 }
@@ -34,7 +34,7 @@ type Log struct {
 	file    file
 	size    int64 // of the whole lines in file
 	seq     int64 // of the last event
-	attempt int
+	leg     int
 	sinks   []Sink
 	pending []Event // what Resume has to say before the first event
 	err     error   // the first failure to write events.jsonl
@@ -54,7 +54,7 @@ func Create(path string, sinks ...Sink) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics: create events: %w", err)
 	}
-	return &Log{Now: time.Now, path: path, file: f, attempt: 1, sinks: sinks}, nil
+	return &Log{Now: time.Now, path: path, file: f, leg: 1, sinks: sinks}, nil
 }
 
 // Resume continues the events of a run at a checkpoint. toSeq is the number that the checkpoint holds (see
@@ -73,9 +73,9 @@ func Resume(path string, toSeq, step int64, sinks ...Sink) (l *Log, history []Re
 	if err := f.Truncate(whole); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("metrics: cut the torn end of %s: %w", path, err), f.Close())
 	}
-	l = &Log{Now: time.Now, path: path, file: f, size: whole, attempt: 1, sinks: sinks, seq: max(toSeq, 0)}
+	l = &Log{Now: time.Now, path: path, file: f, size: whole, leg: 1, sinks: sinks, seq: max(toSeq, 0)}
 	for _, r := range records {
-		l.seq, l.attempt = max(l.seq, r.Seq), max(l.attempt, r.Attempt+1)
+		l.seq, l.leg = max(l.seq, r.Seq), max(l.leg, r.Leg+1)
 	}
 	history = discard(Fold(records), toSeq)
 	l.pending = append([]Event{Rewound{ToSeq: toSeq, Step: step}}, cutOff(records, toSeq)...)
@@ -124,7 +124,7 @@ func (l *Log) Close() error {
 // emit runs with mu held.
 func (l *Log) emit(e Event) int64 {
 	l.seq++
-	r := Record{Seq: l.seq, Time: l.Now().UTC().Truncate(time.Millisecond), Attempt: l.attempt, Event: e}
+	r := Record{Seq: l.seq, Time: l.Now().UTC().Truncate(time.Millisecond), Leg: l.leg, Event: e}
 	alarms := l.feed(r)
 	if err := l.append(r); err != nil && l.err == nil {
 		l.err = fmt.Errorf("metrics: write %s: %w", l.path, err)
@@ -200,7 +200,7 @@ func sinkAlarm(s Sink, err error) Alarm {
 		Name:     "sink-failed",
 		Severity: Warning,
 		Sentence: fmt.Sprintf("%s stopped receiving events: %v; training goes on, events.jsonl has everything", s.Name(), err),
-		Fix:      "free the disk or fix the folder's permissions; the next attempt starts the sink again",
+		Fix:      "free the disk or fix the folder's permissions; the next leg starts the sink again",
 	}
 }
 

@@ -79,8 +79,8 @@ func TestResumeFoldsOutDiscardedWork(t *testing.T) {
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
-	if last := records[len(records)-1]; last.Attempt != 3 || last.Seq != 13 {
-		t.Errorf("the last event is number %d of attempt %d", last.Seq, last.Attempt)
+	if last := records[len(records)-1]; last.Leg != 3 || last.Seq != 13 {
+		t.Errorf("the last event is number %d of leg %d", last.Seq, last.Leg)
 	}
 	if diff := cmp.Diff(records, Fold(records)); diff != "" {
 		t.Errorf("folding twice differs:\n%s", diff)
@@ -146,7 +146,7 @@ func TestACutFileIsNoted(t *testing.T) {
 }
 
 func TestReadNamesTheBadLine(t *testing.T) {
-	good := `{"seq":1,"time":"2026-11-30T18:25:03Z","attempt":1,"kind":"note","data":{"text":"x"}}` + "\n"
+	good := `{"seq":1,"time":"2026-11-30T18:25:03Z","leg":1,"kind":"note","data":{"text":"x"}}` + "\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"not JSON": {good + "garbage\n" + strings.Replace(good, `"seq":1`, `"seq":2`, 1), "line 2 is not an event"},
 		"repeat":   {good + good, "line 2 is out of order: seq 1 after 1"},
@@ -195,13 +195,13 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 
 func TestSalvage(t *testing.T) {
 	event := func(seq int64) string {
-		line, err := Record{Seq: seq, Attempt: 1, Event: Note{"x"}}.encode()
+		line, err := Record{Seq: seq, Leg: 1, Event: Note{"x"}}.encode()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(line)
 	}
-	plain := `{"seq":3,"time":"2026-11-30T18:25:03Z","attempt":1,"kind":"note","data":{"text":"x"}}` + "\n"
+	plain := `{"seq":3,"time":"2026-11-30T18:25:03Z","leg":1,"kind":"note","data":{"text":"x"}}` + "\n"
 	for name, c := range map[string]struct {
 		text   string
 		events int
@@ -278,7 +278,7 @@ func (d *fullDisk) Close() error              { return nil }
 func TestFullDiskLeavesWholeLinesAndOneAlarm(t *testing.T) {
 	disk := &fullDisk{room: 2000}
 	sink := &recorder{}
-	l := &Log{Now: ticking(), path: "events.jsonl", file: disk, attempt: 1, sinks: []Sink{sink}}
+	l := &Log{Now: ticking(), path: "events.jsonl", file: disk, leg: 1, sinks: []Sink{sink}}
 	for step := range int64(20) {
 		l.Emit(StepDone{Step: step + 1})
 	}

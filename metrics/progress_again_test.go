@@ -14,7 +14,7 @@ func TestBlockOfASecondRun(t *testing.T) {
 		RunStarted{Plan: Plan{SFTSteps: 1}}, SFTStep{Step: 1, Tokens: 8, WallSeconds: 1}, RunEnded{Outcome: "finished"},
 		RunStarted{Plan: Plan{Steps: 4}}, StepDone{Step: 1, WallSeconds: 1},
 	} {
-		p.apply(Record{Seq: int64(i + 1), Time: at.Add(time.Duration(i) * time.Second), Attempt: 1, Event: e})
+		p.apply(Record{Seq: int64(i + 1), Time: at.Add(time.Duration(i) * time.Second), Leg: 1, Event: e})
 	}
 	if block := strings.Join(p.block(at.Add(5*time.Second), 80, 24), "\n"); !strings.Contains(block, "1/4") {
 		t.Errorf("the block of the second run is %q", block)

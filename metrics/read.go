@@ -183,7 +183,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// Fold leaves out what was measured in work that was discarded: see Rewound. What attempts did (started, rewound, ended)
+// Fold leaves out what was measured in work that was discarded: see Rewound. What legs did (started, rewound, ended)
 // and notes stay. Folding twice is the same as folding once.
 func Fold(records []Record) []Record {
 	var folded []Record

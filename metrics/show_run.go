@@ -67,7 +67,7 @@ func (s *sheet) header(records []Record) {
 	s.pair("config", "%s", Clean(start.ConfigDigest))
 	for r, e := range Of[RunStarted](records) {
 		if e.ResumedFrom != "" {
-			s.pair("resumed", "attempt %d at %s from %s", r.Attempt, r.Time.Format(time.DateTime), Clean(e.ResumedFrom))
+			s.pair("resumed", "leg %d at %s from %s", r.Leg, r.Time.Format(time.DateTime), Clean(e.ResumedFrom))
 		}
 	}
 	if end, ok := Last[RunEnded](records); ok && end.Resume != "" {
@@ -75,7 +75,7 @@ func (s *sheet) header(records []Record) {
 	}
 }
 
-// ending says how the newest attempt ended.
+// ending says how the newest leg ended.
 func ending(records []Record) string {
 	for i := len(records) - 1; i >= 0; i-- {
 		switch e := records[i].Event.(type) {

@@ -29,7 +29,7 @@ func NewTensorBoard(dir string) *TensorBoard {
 // Name implements Sink.
 func (t *TensorBoard) Name() string { return "TensorBoard" }
 
-// Replay implements Replayer. Each attempt writes files of its own, so the history is there already; it tells which
+// Replay implements Replayer. Each leg writes files of its own, so the history is there already; it tells which
 // later steps TensorBoard should forget.
 func (t *TensorBoard) Replay(history []Record) error {
 	t.next = map[string]int64{}
@@ -64,14 +64,14 @@ func folderOf(e Event) string {
 	return "run"
 }
 
-// open creates a file that sorts after those of earlier attempts. In a resumed run its first word is
+// open creates a file that sorts after those of earlier legs. In a resumed run its first word is
 // SessionLog{status = START}: TensorBoard drops what it knows of that step and later ones.
 func (t *TensorBoard) open(folder string, r Record) error {
 	dir := filepath.Join(t.dir, folder)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("events.out.tfevents.%010d.molt.%d.%d", r.Time.Unix(), r.Attempt, r.Seq)
+	name := fmt.Sprintf("events.out.tfevents.%010d.molt.%d.%d", r.Time.Unix(), r.Leg, r.Seq)
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// history is a small run of two attempts: the second one starts over at step 2.
+// history is a small run of two legs: the second one starts over at step 2.
 func writeHistory(t *testing.T, dir string, sink func() Sink) {
 	path := filepath.Join(dir, "events.jsonl")
 	l := createLog(t, path, sink())
@@ -104,7 +104,7 @@ func TestTensorBoardReadIt(t *testing.T) {
 	for tag, want := range map[string][][2]float64{
 		"eval/held_out/t1/pass_at_1": {{0, 0.25}, {2, 0.75}},
 		"eval/held_out/t1/pass_at_k": {{0, 0.5}, {2, 1}},
-		"reward/mean":                {{1, 0.25}, {2, 0.625}}, // steps 2 and 3 of the first attempt are forgotten
+		"reward/mean":                {{1, 0.25}, {2, 0.625}}, // steps 2 and 3 of the first leg are forgotten
 		"train/loss":                 {{1, -0.125}, {2, -0.25}},
 		"train/groups_trained":       {{1, 0.75}, {2, 0.75}},
 	} {

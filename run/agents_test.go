@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"molt/agent"
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 )
@@ -36,7 +36,7 @@ func TestARegisteredEnvironmentIsPlayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened = nil
-	result, err := RL(t.Context(), c, settings, attempt.View{})
+	result, err := RL(t.Context(), c, settings, leg.View{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +50,10 @@ func TestAnEnvironmentMayRefuseItsSettings(t *testing.T) {
 	c.Agent.Name = "paid"
 	kind, _ := agent.KindOf("paid")
 	c.Agent.Own(kind).(*paid).Pay = 13
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.Setting, "13 brings no luck")
 	c = microRL(t)
 	c.Agent.Name = "nobody"
-	_, err = RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err = RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.Setting, `no agent "nobody" in this program`)
 }

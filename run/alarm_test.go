@@ -13,9 +13,9 @@ import (
 
 	"molt/agent"
 	"molt/metrics"
-	"molt/run/attempt"
 	"molt/run/finetune"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 )
@@ -76,7 +76,7 @@ func TestAlarmsOfRL(t *testing.T) {
 func TestFilterThatLeavesNothing(t *testing.T) {
 	c := microRL(t)
 	c.Algo.Filter, c.Algo.Range, c.Algo.Budget = true, []float64{0.1, 0.25}, 3
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.Alarm, "more groups than the drop budget of 3")
 	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"short-batch", "run-stopped"}) {
 		t.Errorf("raised %q", names)
@@ -136,7 +136,7 @@ func TestAlarmsOfSFT(t *testing.T) {
 func TestDivergedFineTuning(t *testing.T) {
 	c := microSFT(t)
 	c.Model.Adam.LR = 1e300
-	_, err := finetune.Run(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := finetune.Run(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.Alarm, "the weights have diverged")
 	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
 		t.Errorf("raised %q", names)
@@ -169,7 +169,7 @@ func TestCanary(t *testing.T) {
 	if !bytes.Equal(before, after) {
 		t.Error("the weights moved")
 	}
-	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestKLHoldsBack(t *testing.T) {
 		c := microRL(t)
 		c.Algo.KL.Coef, c.Algo.KL.UseLoss = coef, coef > 0
 		runRL(t, c)
-		records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+		records, err := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 		if err != nil {
 			t.Fatal(err)
 		}

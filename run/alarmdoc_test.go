@@ -13,7 +13,7 @@ import (
 func TestAlarmsAreDocumented(t *testing.T) {
 	raised := map[string]bool{}
 	raises := regexp.MustCompile(`(?:raise\(|Name:\s+)"([a-z]+(?:-[a-z]+)+)"`)
-	for _, dir := range []string{".", "attempt", "finetune", "../metrics"} {
+	for _, dir := range []string{".", "leg", "finetune", "../metrics"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

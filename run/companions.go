@@ -9,7 +9,7 @@ import (
 	"molt/engine/local"
 	"molt/numeric/model"
 	"molt/numeric/optim"
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/train"
@@ -47,8 +47,8 @@ func (p *rlPlan) companions() (err error) {
 		return err
 	}
 	critic.shape, critic.weights = local.AddValueHead(critic.shape, critic.weights)
-	critic.engine.Optimizer = attempt.Optimizer(p.cfg.Critic.OptimConfig)
-	if err := attempt.Usable("critic.", critic.engine, critic.shape); err != nil {
+	critic.engine.Optimizer = leg.Optimizer(p.cfg.Critic.OptimConfig)
+	if err := leg.Usable("critic.", critic.engine, critic.shape); err != nil {
 		return err
 	}
 	p.others.critic = critic
@@ -59,7 +59,7 @@ func (p *rlPlan) criticSchedule() error {
 	if !p.cfg.Criticises() {
 		return nil
 	}
-	if err := attempt.Schedule(p.cfg.Critic.OptimConfig, p.criticUpdates()).Validate(); err != nil {
+	if err := leg.Schedule(p.cfg.Critic.OptimConfig, p.criticUpdates()).Validate(); err != nil {
 		return &problem.Problem{Code: problem.Setting, Where: "critic.lr_scheduler", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	return nil
@@ -120,5 +120,5 @@ func (p *rlPlan) criticUpdates() int64 {
 
 func (p *rlPlan) criticConfig() train.CriticConfig {
 	c := p.cfg.Critic
-	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: attempt.Schedule(c.OptimConfig, p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
+	return train.CriticConfig{MaxEpochs: p.criticEpochs(), MaxNorm: c.MaxNorm, LR: leg.Schedule(c.OptimConfig, p.criticUpdates()).At, Warmup: int64(p.cfg.Actor.Freezing)}
 }

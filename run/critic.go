@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"molt/engine/local"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/weights"
 )
@@ -28,10 +28,10 @@ func (r *rlRun) saveCritic(ctx context.Context, name string) error {
 		saved.Close()
 		return fmt.Errorf("run: save %s: a whole checkpoint of this name exists", dir)
 	}
-	if err := os.RemoveAll(dir); err != nil { // of an attempt that was killed before it wrote the policy's
+	if err := os.RemoveAll(dir); err != nil { // of a leg that was killed before it wrote the policy's
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
-	return attempt.SaveCheckpoint(ctx, r.engines.models.Critic, dir, nil)
+	return leg.SaveCheckpoint(ctx, r.engines.models.Critic, dir, nil)
 }
 
 // loadCritic reads the critic's part of a checkpoint.
@@ -47,7 +47,7 @@ func (r *rlRun) loadCritic(ctx context.Context, name string) error {
 // whose critic is damaged are set aside.
 func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 	for {
-		path, damaged, err := attempt.NewestCheckpoint(r.folder)
+		path, damaged, err := leg.NewestCheckpoint(r.folder)
 		warnings = append(warnings, damaged...)
 		switch {
 		case err == nil && path == "" && len(warnings) > 0:
@@ -60,7 +60,7 @@ func (r *rlRun) newestWhole() (path string, warnings []string, err error) {
 			return path, warnings, saved.Close()
 		}
 		if !weights.Damaged(err) {
-			return "", nil, attempt.NoResume(path, err)
+			return "", nil, leg.NoResume(path, err)
 		}
 		warnings = append(warnings, fmt.Sprintf("checkpoint passed over, for its critic is damaged: %v", err))
 		if err := os.Rename(path, path+".damaged"); err != nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/weights"
@@ -78,7 +78,7 @@ func TestEveryCriticDamaged(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(c.Ckpt.Path, criticsDir)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.RunFolder, "no checkpoint can be trusted")
 }
 

@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 
 	"molt/metrics"
-	"molt/run/attempt"
 	"molt/run/finetune"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -158,7 +158,7 @@ func TestEveryCheckpointDamaged(t *testing.T) {
 		flip(t, filepath.Join(dir, "tensors.safetensors"), 0.9)
 	}
 	before := listing(t, c.Ckpt.Path)
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.RunFolder, "no checkpoint can be trusted")
 	if after := listing(t, c.Ckpt.Path); !slices.Equal(before, after) {
 		t.Errorf("the folder held %q, and now %q", before, after)
@@ -227,7 +227,7 @@ func TestDamagedEvents(t *testing.T) {
 	if err := os.WriteFile(events, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	line := fmt.Sprint(1 + bytes.Count(data[:len(data)/2], []byte("\n")))
 	wantProblem(t, err, problem.RunFolder, events+":"+line+": this line of the events is damaged")
 	fix := regexp.MustCompile("`(sed .*)`").FindStringSubmatch(err.Error())
@@ -242,7 +242,7 @@ func TestDamagedEvents(t *testing.T) {
 
 // TestEventsDamagedWhileItRuns: the training is done, so it counts; the report holds what can be read, and an alarm names the rest.
 func TestEventsDamagedWhileItRuns(t *testing.T) {
-	spoil := func(run string) attempt.View {
+	spoil := func(run string) leg.View {
 		return whenHeard("step 2/", func() {
 			f, err := os.OpenFile(filepath.Join(run, folder.EventsFile), os.O_WRONLY|os.O_APPEND, 0)
 			if err == nil {
@@ -352,6 +352,6 @@ func TestFinishedRunHoldsWhatItSays(t *testing.T) {
 	if r, err := folder.ResultOf[RLResult](c.Ckpt.Path); err != nil || r.Steps != 4 {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	_, err = RL(context.Background(), c, recipe.Settings(c), attempt.View{})
+	_, err = RL(context.Background(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.RunFolder, "the run here is finished")
 }

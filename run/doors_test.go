@@ -17,8 +17,8 @@ import (
 	"molt/agent"
 	"molt/chat"
 	"molt/metrics"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 )
@@ -55,7 +55,7 @@ func TestOneModelLearnsThroughEveryDoor(t *testing.T) {
 		c.Train.Steps, c.Eval.Steps, c.Agent.Name = 2, 1, recipe.Defaults().Agent.Name
 		door.agent(&c.Agent)
 		runRL(t, c)
-		records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+		records, err := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 		c := microRL(t)
 		c.Agent.Name = recipe.Defaults().Agent.Name
 		test.change(&c.Agent)
-		_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
+		_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{Command: "again"})
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v; want %q", name, err, test.says)
 		}

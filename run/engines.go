@@ -8,7 +8,7 @@ import (
 
 	"molt/engine"
 	"molt/engine/local"
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/train"
 )
 
@@ -29,7 +29,7 @@ func embedded(p *rlPlan) (*engines, error) {
 	e := &engines{}
 	g, err := local.NewGenerator(p.shape, p.model.Weights, p.engine)
 	if err != nil {
-		return nil, attempt.NotStarted(p.model.Path, err)
+		return nil, leg.NotStarted(p.model.Path, err)
 	}
 	e.generator = proving(g, p.model.Weights)
 	own := &companion{path: p.model.Path, shape: p.learned(), weights: p.model.Weights, engine: p.engine}
@@ -42,14 +42,14 @@ func embedded(p *rlPlan) (*engines, error) {
 		}
 		l, err := local.NewLearner(m.shape, m.weights, m.engine)
 		if err != nil {
-			return nil, errors.Join(attempt.NotStarted(m.path, err), e.close())
+			return nil, errors.Join(leg.NotStarted(m.path, err), e.close())
 		}
 		*m.learner = l
 	}
 	if r := p.others.reference; r != nil {
 		s, err := local.NewScorer(r.shape, r.weights, r.engine)
 		if err != nil {
-			return nil, errors.Join(attempt.NotStarted(r.path, err), e.close())
+			return nil, errors.Join(leg.NotStarted(r.path, err), e.close())
 		}
 		e.models.Reference = s
 	}

@@ -15,9 +15,9 @@ import (
 	"molt/numeric/model"
 	"molt/prompts"
 	"molt/rollout"
-	"molt/run/attempt"
 	"molt/run/doctor"
 	"molt/run/doors"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -60,7 +60,7 @@ func (r *EvalResult) String() string {
 }
 
 // Eval measures cfg's model on cfg's held-out prompts. It writes nothing.
-func Eval(ctx context.Context, cfg *recipe.Config, view attempt.View) (_ *EvalResult, err error) {
+func Eval(ctx context.Context, cfg *recipe.Config, view leg.View) (_ *EvalResult, err error) {
 	p, err := preflightEval(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func preflightEval(ctx context.Context, cfg *recipe.Config) (*evalPlan, error) {
 }
 
 // evaluate runs the tasks on a generator of its own.
-func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *attempt.Clock, err error) {
+func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *leg.Clock, err error) {
 	cfg, m := p.cfg, p.model
 	shape, err := models.Bounded(m.Shape, cfg.Rollout.MaxLen)
 	if err != nil {
@@ -146,7 +146,7 @@ func (p *evalPlan) evaluate(ctx context.Context) (_ *rollout.Evaluation, _ *atte
 	config.Copied = m.Release
 	generator, err := local.NewGenerator(shape, m.Weights, config)
 	if err != nil {
-		return nil, nil, attempt.NotStarted(m.Path, err)
+		return nil, nil, leg.NotStarted(m.Path, err)
 	}
 	defer func() { err = errors.Join(err, generator.Close()) }()
 	whole, fail := context.WithCancelCause(ctx)
@@ -176,12 +176,12 @@ func evalDriver(cfg *recipe.Config, vocab, capacity int) rollout.Config {
 }
 
 // drive starts a driver for one evaluation and stops it again.
-func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []agent.Task, samples int) (*rollout.Evaluation, *attempt.Clock, error) {
+func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []agent.Task, samples int) (*rollout.Evaluation, *leg.Clock, error) {
 	driver, err := rollout.New(c, runner, tasks.None{}, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	clock := attempt.NewClock()
+	clock := leg.NewClock()
 	driving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- driver.Run(driving) }()
@@ -199,7 +199,7 @@ func drive(ctx context.Context, c rollout.Config, runner agent.Runner, list []ag
 	return e, clock, err
 }
 
-func evalResult(cfg *recipe.Config, m *models.Model, e *rollout.Evaluation, clock *attempt.Clock) *EvalResult {
+func evalResult(cfg *recipe.Config, m *models.Model, e *rollout.Evaluation, clock *leg.Clock) *EvalResult {
 	event := evalEvent(0, e, cfg, clock)
 	r := &EvalResult{
 		Model: m.Path, Fingerprint: m.Weights.Fingerprint, Prompts: len(e.Groups), Samples: cfg.Eval.Samples, Temperature: cfg.Eval.Temperature,

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 
-	"molt/run/attempt"
 	"molt/run/finetune"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -169,7 +169,7 @@ func TestFullDisk(t *testing.T) {
 	fillDisks(t, func(path string) error {
 		again := *c
 		again.Ckpt.Path = path
-		_, err := RL(t.Context(), &again, recipe.Settings(&again), attempt.View{Command: "again"})
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), leg.View{Command: "again"})
 		return err
 	}, want, folder.BestDir, folder.LastDir)
 }
@@ -182,7 +182,7 @@ func TestFullDiskOfSFT(t *testing.T) {
 	fillDisks(t, func(path string) error {
 		again := *c
 		again.Ckpt.Path = path
-		_, err := finetune.Run(t.Context(), &again, recipe.Settings(&again), attempt.View{Command: "again"})
+		_, err := finetune.Run(t.Context(), &again, recipe.Settings(&again), leg.View{Command: "again"})
 		return err
 	}, want, folder.FinalDir)
 }
@@ -234,7 +234,7 @@ func TestDiskThatTurnsReadOnly(t *testing.T) {
 	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.Resource, "the file system is read-only")
 	grow(1 << 14)
 	runRL(t, c)

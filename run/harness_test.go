@@ -24,9 +24,9 @@ import (
 	"molt/agent"
 	"molt/chat"
 	"molt/metrics"
-	"molt/run/attempt"
 	"molt/run/finetune"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -116,10 +116,10 @@ func (j job) confine() error {
 
 func (j job) do(ctx context.Context) error {
 	if j.SFT != nil {
-		_, err := finetune.Run(ctx, j.SFT, recipe.Settings(j.SFT), attempt.View{Command: "again"})
+		_, err := finetune.Run(ctx, j.SFT, recipe.Settings(j.SFT), leg.View{Command: "again"})
 		return err
 	}
-	_, err := RL(ctx, j.RL, recipe.Settings(j.RL), attempt.View{Command: "again"})
+	_, err := RL(ctx, j.RL, recipe.Settings(j.RL), leg.View{Command: "again"})
 	return err
 }
 
@@ -252,7 +252,7 @@ func microSFT(t *testing.T) *recipe.SFTConfig {
 
 func runRL(t *testing.T, c *recipe.Config) *RLResult {
 	t.Helper()
-	r, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
+	r, err := RL(t.Context(), c, recipe.Settings(c), leg.View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func runRL(t *testing.T, c *recipe.Config) *RLResult {
 
 func runSFT(t *testing.T, c *recipe.SFTConfig) *finetune.Result {
 	t.Helper()
-	r, err := finetune.Run(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
+	r, err := finetune.Run(t.Context(), c, recipe.Settings(c), leg.View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func tracesOf(t *testing.T, run string, models ...string) traces {
 		t.Fatal(err)
 	}
 	forget(tr.State, "seq", "seconds")
-	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func read(t *testing.T, path string) []byte {
 // alarms lists the names of the alarms of a run, each once, in order.
 func alarms(t *testing.T, run string) []string {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,8 +106,8 @@ type killer struct {
 	wanted int           // kills
 
 	done    int
-	inside  int // of these, between the first and the last event of an attempt
-	resumed int // of these, in an attempt that continued a checkpoint
+	inside  int // of these, between the first and the last event of a leg
+	resumed int // of these, in a leg that continued a checkpoint
 	writing int // of these, while a checkpoint was being written
 }
 
@@ -175,9 +175,9 @@ func (k *killer) wait(dir string, p *process) {
 	}
 }
 
-// witness notes what the killed attempt was doing.
+// witness notes what the killed leg was doing.
 func (k *killer) witness(dir string) {
-	records, err := metrics.Read(filepath.Join(dir, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(dir, folder.EventsFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		k.t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"molt/engine"
 	"molt/metrics"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -54,7 +54,7 @@ func TestAdapterOfARun(t *testing.T) {
 	with.Model.Path, with.Model.Adapter, one.Model.Path = c.Model.Path, adapter, out
 	var results []*EvalResult
 	for _, c := range []*recipe.Config{with, one} {
-		e, err := Eval(t.Context(), c, attempt.View{})
+		e, err := Eval(t.Context(), c, leg.View{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestSFTWithLoRA(t *testing.T) {
 	if r.Base != c.Model.Path {
 		t.Errorf("the result does not say what the adapter is for: %+v", r)
 	}
-	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAnAdapterThatIsNotServedStopsTheRun(t *testing.T) {
 		e.generator = forgetful{e.generator, new(engine.Weights)}
 		return e, err
 	}
-	_, err := rlWith(t.Context(), start, c, recipe.Settings(c), attempt.View{Command: "again"})
+	_, err := rlWith(t.Context(), start, c, recipe.Settings(c), leg.View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "they do not serve the same policy")
 }
 
@@ -199,7 +199,7 @@ func TestRepliesAreProved(t *testing.T) {
 			e.generator = proving(deaf{e.generator.(*proved).generator, first}, first)
 			return e, err
 		}
-		_, err := rlWith(t.Context(), start, c, recipe.Settings(c), attempt.View{Command: "again"})
+		_, err := rlWith(t.Context(), start, c, recipe.Settings(c), leg.View{Command: "again"})
 		wantProblem(t, err, problem.Alarm, "sampled a token; published was ")
 		if t.Failed() {
 			t.Log(name)

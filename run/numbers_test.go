@@ -19,8 +19,8 @@ import (
 	"molt/examples/shop"
 	"molt/metrics"
 	"molt/numeric/kernel"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 )
 
@@ -165,11 +165,11 @@ func TestPagesTellTheTruth(t *testing.T) {
 // measured40 gives the result of a quickstart, and held-out success before it and after 4, 8, 12, 20 and 40 steps.
 func measured40(t *testing.T, c QuickstartConfig) (*QuickstartResult, []float64) {
 	t.Helper()
-	r, err := Quickstart(t.Context(), c, attempt.View{Command: "again"})
+	r, err := Quickstart(t.Context(), c, leg.View{Command: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := metrics.Read(filepath.Join(r.Run, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(r.Run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}

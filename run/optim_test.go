@@ -7,8 +7,8 @@ import (
 
 	"molt/engine/local"
 	"molt/numeric/optim"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/recipe"
 	"molt/weights"
 
@@ -29,15 +29,15 @@ func TestOptimizerSettings(t *testing.T) {
 		Muon:   optim.Muon{Momentum: 0.7, Nesterov: true, Decay: 0.3, AdamShare: 0.25},
 		Freeze: []string{"a.*", "b"}, Rates: []optim.Rate{{Pattern: "c", Scale: 0.5}, {Pattern: "d", Scale: 2}},
 	}
-	if diff := cmp.Diff(want, attempt.Optimizer(c)); diff != "" {
+	if diff := cmp.Diff(want, leg.Optimizer(c)); diff != "" {
 		t.Error(diff)
 	}
 	schedule := local.Schedule{Kind: "wsd", LR: 0.04, Warmup: 3, Steps: 20, MinRatio: 0.125, Decay: 0.25}
-	if diff := cmp.Diff(schedule, attempt.Schedule(c, 20)); diff != "" {
+	if diff := cmp.Diff(schedule, leg.Schedule(c, 20)); diff != "" {
 		t.Error(diff)
 	}
 	c.Optim, c.Muon.WeightDecay = "adam", 0.1
-	if o, s := attempt.Optimizer(c), attempt.Schedule(c, 20); o.Name != "adam" || o.Muon.Decay != 0.1 || s.LR != 0.01 {
+	if o, s := leg.Optimizer(c), leg.Schedule(c, 20); o.Name != "adam" || o.Muon.Decay != 0.1 || s.LR != 0.01 {
 		t.Errorf("with adam: %+v, %+v", o, s)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"molt/agent"
 	"molt/engine"
 	"molt/metrics"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/traj"
@@ -26,7 +26,7 @@ import (
 
 func eventsOf(t *testing.T, c *recipe.Config) []metrics.Record {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestEveryRolloutFails(t *testing.T) {
 			c.Agent.Name, c.Data.Prompts, c.Eval.AtStart = "faulty", rowsOf(t, 9, word), false
 			c.Agent.StepTimeout, c.Rollout.Retries, c.Algo.Budget = 0.02, 0, 4
 			c.Rollout.Samples = 2
-			_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
+			_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{Command: "again"})
 			wantProblem(t, err, problem.Alarm, "incomplete_group")
 			if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") || !slices.Contains(names, "nothing-graded") {
 				t.Errorf("raised %q", names)
@@ -156,7 +156,7 @@ func TestEveryRolloutFails(t *testing.T) {
 			}
 			e := *c
 			e.Eval.Dataset = c.Data.Prompts
-			_, err = Eval(t.Context(), &e, attempt.View{})
+			_, err = Eval(t.Context(), &e, leg.View{})
 			wantProblem(t, err, problem.Alarm, "no rollout could be graded")
 			wantProblem(t, err, problem.Alarm, string(outcome))
 		})
@@ -168,7 +168,7 @@ func TestHopelessRunsEnd(t *testing.T) {
 	c := microRL(t)
 	c.Agent.Name, c.Data.Prompts, c.Eval.Dataset, c.Eval.Steps, c.Eval.AtStart = "faulty", rowsOf(t, 200, "panic"), nil, 0, false
 	c.Rollout.Samples, c.Train.BatchSize = 2, 0
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{Command: "again"})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "no rollout of the last 32 prompts could be graded")
 	wantProblem(t, err, problem.Alarm, "ended as harness: Step of turn 0: panic")
 }
@@ -249,7 +249,7 @@ func TestDisagreementIsSeenOneStepAhead(t *testing.T) {
 		e.generator = late{e.generator}
 		return e, err
 	}
-	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), attempt.View{Command: "again"})
+	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), leg.View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "probe token 0: the generator reported")
 }
 
@@ -262,7 +262,7 @@ func TestDisagreementStopsTheRun(t *testing.T) {
 		e.generator = liar{e.generator}
 		return e, err
 	}
-	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), attempt.View{Command: "again"})
+	_, err := rlWith(t.Context(), lying, c, recipe.Settings(c), leg.View{Command: "again"})
 	wantProblem(t, err, problem.Alarm, "they do not serve the same policy")
 	wantProblem(t, err, problem.Alarm, " sample 1 ")
 	if names := alarms(t, c.Ckpt.Path); !slices.Contains(names, "run-stopped") {
@@ -293,7 +293,7 @@ func diverged(t *testing.T) string {
 func TestDivergedWeightsEndTheRun(t *testing.T) {
 	c := microRL(t)
 	c.Model.Path, c.Rollout.Retries, c.Eval.AtStart = diverged(t), 15, false
-	_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.Alarm, c.Ckpt.Path+": the engine cannot sample")
 	wantProblem(t, err, problem.Alarm, "are not finite")
 	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"run-stopped"}) {
@@ -303,9 +303,9 @@ func TestDivergedWeightsEndTheRun(t *testing.T) {
 		t.Errorf("noted %q", n.Text)
 	}
 	c.Eval.AtStart, c.Ckpt.Path = true, t.TempDir()
-	_, err = RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+	_, err = RL(t.Context(), c, recipe.Settings(c), leg.View{})
 	wantProblem(t, err, problem.Alarm, "the engine cannot sample")
-	_, err = Eval(t.Context(), c, attempt.View{})
+	_, err = Eval(t.Context(), c, leg.View{})
 	wantProblem(t, err, problem.Alarm, c.Model.Path+": the engine cannot sample")
 }
 

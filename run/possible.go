@@ -10,7 +10,7 @@ import (
 	"molt/agent"
 	"molt/chat"
 	"molt/engine/local"
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -27,7 +27,7 @@ func possible(ctx context.Context, m *models.Model, c *recipe.Config, create fun
 		}
 		for _, t := range tasks {
 			if ctx.Err() != nil {
-				return attempt.BeforeAnything(ctx)
+				return leg.BeforeAnything(ctx)
 			}
 			err := promptFits(m, c, t)
 			if err == nil {
@@ -39,7 +39,7 @@ func possible(ctx context.Context, m *models.Model, c *recipe.Config, create fun
 			if p, ok := errors.AsType[*problem.Problem](err); ok {
 				p.Where = fmt.Sprintf("%s: row %s", set.File, t.ID)
 			}
-			if problems = append(problems, err); len(problems) == attempt.MaxProblems {
+			if problems = append(problems, err); len(problems) == leg.MaxProblems {
 				return errors.Join(problems...)
 			}
 		}
@@ -80,7 +80,7 @@ func agentBegins(ctx context.Context, create func() agent.Env, t agent.Task) err
 
 // memory refuses a run that this machine cannot hold.
 func (p *rlPlan) memory() error {
-	m, err := attempt.PlannedMemory(p.learned(), p.engine)
+	m, err := leg.PlannedMemory(p.learned(), p.engine)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func (p *rlPlan) memory() error {
 		if c == nil {
 			continue
 		}
-		m, err := attempt.PlannedMemory(c.shape, c.engine)
+		m, err := leg.PlannedMemory(c.shape, c.engine)
 		if err != nil {
 			return err
 		}
 		need += memory(m)
 	}
-	return attempt.Fits(need, "train.max_tokens_per_micro_batch, rollout.max_len, engine.in_flight or engine.cache_mib")
+	return leg.Fits(need, "train.max_tokens_per_micro_batch, rollout.max_len, engine.in_flight or engine.cache_mib")
 }

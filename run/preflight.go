@@ -13,8 +13,8 @@ import (
 	"molt/engine/local"
 	"molt/numeric/model"
 	"molt/prompts"
-	"molt/run/attempt"
 	"molt/run/doors"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -58,7 +58,7 @@ func preflight(ctx context.Context, cfg *recipe.Config) (p *rlPlan, err error) {
 	if err := p.model.NeedTemplate(); err != nil {
 		return nil, err
 	}
-	if err := attempt.Adapt(p.model, cfg.Model.Adapter, "actor.", cfg.Actor.LoRA); err != nil {
+	if err := leg.Adapt(p.model, cfg.Model.Adapter, "actor.", cfg.Actor.LoRA); err != nil {
 		return nil, err
 	}
 	p.model.Identify(p.inputs)
@@ -72,7 +72,7 @@ func preflight(ctx context.Context, cfg *recipe.Config) (p *rlPlan, err error) {
 		return nil, err
 	}
 	p.sizes()
-	if err := attempt.Usable("actor.", p.engine, p.learned()); err != nil {
+	if err := leg.Usable("actor.", p.engine, p.learned()); err != nil {
 		return nil, err
 	}
 	if err := p.companions(); err != nil {
@@ -199,7 +199,7 @@ func (p *rlPlan) horizon() error {
 		return &problem.Problem{Code: problem.Combined, Where: "actor.freezing_steps", What: fmt.Sprintf("the policy would not move in any of the %d batches", p.steps), Fix: "lower it, or take more batches"}
 	}
 	p.updates = (p.steps - int64(c.Actor.Freezing)) * int64(p.updatesPerBatch())
-	if err := attempt.Schedule(c.Actor.OptimConfig, p.updates).Validate(); err != nil {
+	if err := leg.Schedule(c.Actor.OptimConfig, p.updates).Validate(); err != nil {
 		return &problem.Problem{Code: problem.Setting, Where: "actor.lr_warmup_steps", What: err.Error(), Fix: "shorten the warm-up or take more steps", Err: err}
 	}
 	return nil
@@ -223,10 +223,10 @@ func (p *rlPlan) sizes() {
 		p.capacity = c.Rollout.BatchSize * c.Rollout.Samples
 	}
 	p.engine = models.Engine(c.Engine.Threads, p.capacity, c.Engine.CacheMiB, c.Train.MicroTokens, p.shape)
-	p.engine.Optimizer = attempt.Optimizer(c.Actor.OptimConfig)
-	p.engine.LoRA = attempt.LoRA(c.Actor.LoRA, p.model, c.Train.Seed)
+	p.engine.Optimizer = leg.Optimizer(c.Actor.OptimConfig)
+	p.engine.LoRA = leg.LoRA(c.Actor.LoRA, p.model, c.Train.Seed)
 	if c.SharesTrunk() {
-		head := attempt.Optimizer(c.Critic.OptimConfig)
+		head := leg.Optimizer(c.Critic.OptimConfig)
 		p.engine.Head = &head
 	}
 }

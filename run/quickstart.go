@@ -18,9 +18,9 @@ import (
 	"molt/examples/shop"
 	"molt/internal/atomicfile"
 	"molt/internal/spell"
-	"molt/run/attempt"
 	"molt/run/finetune"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/machine"
 	"molt/run/models"
 	"molt/run/problem"
@@ -91,13 +91,13 @@ memory  %d MB at most
 // quickstart is one in the making.
 type quickstart struct {
 	QuickstartConfig
-	view   attempt.View
+	view   leg.View
 	folder *folder.Folder
 	result QuickstartResult
 }
 
 // Quickstart makes a model and trains it, or goes on with an unfinished quickstart in the same folder.
-func Quickstart(ctx context.Context, c QuickstartConfig, view attempt.View) (result *QuickstartResult, err error) {
+func Quickstart(ctx context.Context, c QuickstartConfig, view leg.View) (result *QuickstartResult, err error) {
 	q := &quickstart{QuickstartConfig: c, view: view}
 	q.result = QuickstartResult{Seed: c.Seed, Control: c.Control, Run: q.path("rl"), Checkpoint: q.path("rl", folder.BestDir), Report: q.path("rl", folder.ReportFile)}
 	if c.Control { // the best of several tries at nothing is luck: the control shows where the run ended
@@ -289,7 +289,7 @@ func (q *quickstart) reinforce(ctx context.Context) error {
 }
 
 // stage is the view of one part: the command that resumes is the whole quickstart's.
-func (q *quickstart) stage() attempt.View { return q.view }
+func (q *quickstart) stage() leg.View { return q.view }
 
 // recommended lists the settings of a part, and says which of them the quickstart chose.
 func recommended[C any](c *C, defaults C) []*recipe.Setting {
@@ -317,7 +317,7 @@ func (q *quickstart) measure(ctx context.Context) error {
 		for _, temperature := range []float64{1, 0} {
 			c := q.rlConfig()
 			c.Model.Path, c.Eval.Dataset, c.Eval.Temperature = path, []string{q.path("fresh.jsonl")}, temperature
-			r, err := Eval(ctx, &c, attempt.View{})
+			r, err := Eval(ctx, &c, leg.View{})
 			if err != nil {
 				return err
 			}

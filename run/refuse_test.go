@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"molt/run/attempt"
 	"molt/run/finetune"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -201,7 +201,7 @@ func TestRefusedByRL(t *testing.T) {
 			c := microRL(t)
 			want := spoil(t, c)
 			begun := time.Now()
-			_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+			_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 			errs := []error{err}
 			if want.code != problem.Setting || c.Ckpt.Path != "" {
 				_, err = PlanRL(t.Context(), c)
@@ -266,7 +266,7 @@ func TestRefusedBySFT(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := microSFT(t)
 			want := spoil(t, c)
-			_, err := finetune.Run(t.Context(), c, recipe.Settings(c), attempt.View{})
+			_, err := finetune.Run(t.Context(), c, recipe.Settings(c), leg.View{})
 			_, planned := finetune.Plan(t.Context(), c)
 			checkRefused(t, c.Ckpt.Path, []error{err, planned}, want)
 		})
@@ -280,8 +280,8 @@ func chats(text string, says ...string) func(t *testing.T, c *recipe.SFTConfig) 
 	}
 }
 
-// TestChangedBetweenAttempts: a run goes on only with what it began with.
-func TestChangedBetweenAttempts(t *testing.T) {
+// TestChangedBetweenLegs: a run goes on only with what it began with.
+func TestChangedBetweenLegs(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, c *recipe.Config) string{
 		"a setting": func(_ *testing.T, c *recipe.Config) string {
 			c.Actor.Adam.LR = 0.03
@@ -316,7 +316,7 @@ func TestChangedBetweenAttempts(t *testing.T) {
 			half(t, c, "2")
 			before := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, folder.RecordFile))))
 			says := change(t, c)
-			_, err := RL(t.Context(), c, recipe.Settings(c), attempt.View{})
+			_, err := RL(t.Context(), c, recipe.Settings(c), leg.View{})
 			wantProblem(t, err, problem.RunFolder, says)
 			wantProblem(t, err, problem.RunFolder, "another configuration")
 			if after := fmt.Sprint(listing(t, c.Ckpt.Path), string(read(t, filepath.Join(c.Ckpt.Path, folder.RecordFile)))); after != before {
@@ -361,7 +361,7 @@ func TestLockDeletedWhileItRuns(t *testing.T) {
 	view := whenHeard("rl step 2/", func() {
 		remove(t, filepath.Join(c.Ckpt.Path, "lock"))
 		again := *c
-		_, err := RL(t.Context(), &again, recipe.Settings(&again), attempt.View{})
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), leg.View{})
 		second <- err
 	})
 	if _, err := RL(t.Context(), c, recipe.Settings(c), view); err != nil {
@@ -412,7 +412,7 @@ func TestTwoRunsOnOneFolder(t *testing.T) {
 	second := make(chan error, 1) // one: what the second run says
 	view := whenHeard("rl step 2/", func() {
 		again := *c
-		_, err := RL(t.Context(), &again, recipe.Settings(&again), attempt.View{})
+		_, err := RL(t.Context(), &again, recipe.Settings(&again), leg.View{})
 		second <- err
 	})
 	if _, err := RL(t.Context(), c, recipe.Settings(c), view); err != nil {

@@ -16,9 +16,9 @@ import (
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
-	"molt/run/attempt"
 	"molt/run/doors"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -27,12 +27,12 @@ import (
 )
 
 // RL runs, or resumes, reinforcement learning in the folder cfg.Ckpt.Path.
-func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, view attempt.View) (*RLResult, error) {
+func RL(ctx context.Context, cfg *recipe.Config, settings []*recipe.Setting, view leg.View) (*RLResult, error) {
 	return rlWith(ctx, embedded, cfg, settings, view)
 }
 
 // rlWith is RL on engines that start gives.
-func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *recipe.Config, settings []*recipe.Setting, view attempt.View) (result *RLResult, err error) {
+func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *recipe.Config, settings []*recipe.Setting, view leg.View) (result *RLResult, err error) {
 	whole, fail := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer fail(nil)
 	r := &rlRun{cfg: cfg, view: view, start: start, fail: fail, started: time.Now()}
@@ -46,7 +46,7 @@ func rlWith(ctx context.Context, start func(*rlPlan) (*engines, error), cfg *rec
 // rlRun is a run of reinforcement learning with everything that it opened.
 type rlRun struct {
 	cfg      *recipe.Config
-	view     attempt.View
+	view     leg.View
 	start    func(*rlPlan) (*engines, error)
 	fail     context.CancelCauseFunc // ends everything: the engine cannot go on
 	started  time.Time
@@ -62,14 +62,14 @@ type rlRun struct {
 	log      *metrics.Log
 	keeper   *metrics.Keeper
 	saved    progress
-	boundary json.RawMessage  // where the run stands, as a rollout.Snapshot; nil within a step
-	unsaved  bool             // no checkpoint holds the boundary
-	clock    *attempt.Clock   // since the last step
-	sampling *attempt.Sampled // since the weights that serve were published
-	share    float64          // of ckpt.max_mem for the policy's part of checkpoints
-	lost     atomic.Int64     // groups in a row of which nothing was graded
-	unparsed bool             // the alarm about unread tool calls was raised
-	closers  []func() error   // in order of start; close goes backwards
+	boundary json.RawMessage // where the run stands, as a rollout.Snapshot; nil within a step
+	unsaved  bool            // no checkpoint holds the boundary
+	clock    *leg.Clock      // since the last step
+	sampling *leg.Sampled    // since the weights that serve were published
+	share    float64         // of ckpt.max_mem for the policy's part of checkpoints
+	lost     atomic.Int64    // groups in a row of which nothing was graded
+	unparsed bool            // the alarm about unread tool calls was raised
+	closers  []func() error  // in order of start; close goes backwards
 }
 
 // run drives the loop to its end. The driver's goroutine has ended when it returns. An interrupt ends ctx: then the loop
@@ -78,7 +78,7 @@ func (r *rlRun) run(ctx, whole context.Context) (*RLResult, error) {
 	driving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1) // one: the driver's only message, kept until it is asked for
 	go func() { ended <- r.driver.Run(driving) }()
-	r.sampling, r.clock = attempt.NewSampling(), attempt.NewClock()
+	r.sampling, r.clock = leg.NewSampling(), leg.NewClock()
 	doing, forget := either(ctx, whole)
 	err := r.loop(doing, whole)
 	if errors.Is(err, rollout.ErrEnd) {
@@ -136,7 +136,7 @@ func (r *rlRun) step(ctx context.Context, batch sched.Batch) error {
 		return err
 	}
 	r.report(step, batch, trained, r.saved.dropped(stats.Dropped, batch))
-	r.sampling, r.clock = attempt.NewSampling(), attempt.NewClock()
+	r.sampling, r.clock = leg.NewSampling(), leg.NewClock()
 	r.saved.Step = step
 	if r.evaluates(step) {
 		if err := r.evaluate(ctx); err != nil {

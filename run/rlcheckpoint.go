@@ -12,8 +12,8 @@ import (
 
 	"molt/metrics"
 	"molt/rollout/sched"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/train"
 )
 
@@ -26,11 +26,11 @@ type progress struct {
 	First    *best    `json:"first"`
 	Scored   []best   `json:"scored"` // every evaluation
 	Resumed  bool     `json:"-"`
-	From     string   `json:"-"` // the checkpoint that this attempt continues
+	From     string   `json:"-"` // the checkpoint that this leg continues
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
 	Totals   totals   `json:"totals"`
 
-	Raised  attempt.Repeats  `json:"raised,omitempty"`
+	Raised  leg.Repeats      `json:"raised,omitempty"`
 	Dropped map[string]int64 `json:"dropped"` // rollouts that do not train, by reason, as far as they were told about
 }
 
@@ -59,7 +59,7 @@ type best struct {
 	Checkpoint string  `json:"checkpoint"`
 }
 
-// totals count over all attempts.
+// totals count over all legs.
 type totals struct {
 	Generated int64   `json:"generated_tokens"`
 	Trained   int64   `json:"trained_tokens"`
@@ -89,7 +89,7 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err := r.folder.Mine(); err != nil {
 		return err
 	}
-	name := attempt.CheckpointName(r.saved.Step)
+	name := leg.CheckpointName(r.saved.Step)
 	event := metrics.CheckpointSaved{Step: r.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)}
 	if b := r.saved.Best; b != nil && b.Step == r.saved.Step {
 		b.Checkpoint = name
@@ -103,7 +103,7 @@ func (r *rlRun) save(ctx context.Context) error {
 	if err := r.saveCritic(ctx, name); err != nil {
 		return err
 	}
-	if err := attempt.SaveCheckpoint(ctx, r.engines.models.Policy, r.folder.File(folder.CheckpointsDir, name), state); err != nil {
+	if err := leg.SaveCheckpoint(ctx, r.engines.models.Policy, r.folder.File(folder.CheckpointsDir, name), state); err != nil {
 		return err
 	}
 	r.unsaved = false
@@ -111,7 +111,7 @@ func (r *rlRun) save(ctx context.Context) error {
 	if b := r.saved.Best; b != nil && b.Checkpoint != "" && b.Checkpoint != name {
 		protect = append(protect, b.Checkpoint)
 	}
-	err = attempt.Prune(r.folder, r.log, r.saved.Step, attempt.Pruning{Keep: r.cfg.Ckpt.MaxNum + len(protect) - 1, Gigabytes: r.cfg.Ckpt.MaxMem * r.share, Protect: protect})
+	err = leg.Prune(r.folder, r.log, r.saved.Step, leg.Pruning{Keep: r.cfg.Ckpt.MaxNum + len(protect) - 1, Gigabytes: r.cfg.Ckpt.MaxMem * r.share, Protect: protect})
 	if err == nil {
 		err = r.pruneCritics()
 	}
@@ -137,7 +137,7 @@ func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) 
 		err = r.serve(ctx)
 	}
 	if err != nil {
-		return state, attempt.NoResume(path, err)
+		return state, leg.NoResume(path, err)
 	}
 	r.saved = state.Progress
 	r.saved.Resumed, r.saved.From, r.saved.Warnings = true, filepath.Base(path), warnings

@@ -16,28 +16,28 @@ import (
 	"molt/internal/spell"
 	"molt/metrics"
 	"molt/rollout"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/weights"
 )
 
 // RLResult is what a finished run has to say.
 type RLResult struct {
-	Run        string          `json:"run"`
-	Steps      int64           `json:"steps"`
-	Evaluated  bool            `json:"evaluated"`
-	First      *float64        `json:"first"` // held-out score before training; null where it was not measured
-	Best       float64         `json:"best"`  // best held-out score
-	BestStep   int64           `json:"best_step"`
-	Last       float64         `json:"last"` // held-out score of the last evaluation
-	Seconds    float64         `json:"seconds"`
-	Generated  int64           `json:"tokens_generated"`
-	Trained    int64           `json:"tokens_trained"`
-	Checkpoint string          `json:"checkpoint"`     // Hugging Face folder of the best weights, or PEFT folder of the best adapter
-	Base       string          `json:"base,omitempty"` // the model that the adapter is for
-	Report     string          `json:"report"`
-	Alarms     attempt.Repeats `json:"alarms,omitempty"` // steps in which each was raised
+	Run        string      `json:"run"`
+	Steps      int64       `json:"steps"`
+	Evaluated  bool        `json:"evaluated"`
+	First      *float64    `json:"first"` // held-out score before training; null where it was not measured
+	Best       float64     `json:"best"`  // best held-out score
+	BestStep   int64       `json:"best_step"`
+	Last       float64     `json:"last"` // held-out score of the last evaluation
+	Seconds    float64     `json:"seconds"`
+	Generated  int64       `json:"tokens_generated"`
+	Trained    int64       `json:"tokens_trained"`
+	Checkpoint string      `json:"checkpoint"`     // Hugging Face folder of the best weights, or PEFT folder of the best adapter
+	Base       string      `json:"base,omitempty"` // the model that the adapter is for
+	Report     string      `json:"report"`
+	Alarms     leg.Repeats `json:"alarms,omitempty"` // steps in which each was raised
 }
 
 // String is the result as a few lines.
@@ -54,12 +54,12 @@ func (r *RLResult) String() string {
 		s += fmt.Sprintf("base            %s\n", spell.Quoted(r.Base))
 	}
 	s += r.Alarms.Line("alarms          %s\n")
-	return s + fmt.Sprintf("%-15s %s\nreport          %s\n", attempt.Holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
+	return s + fmt.Sprintf("%-15s %s\nreport          %s\n", leg.Holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
 }
 
 // end writes what a run leaves behind. err is why the loop ended, nil when it came to its end.
 func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
-	stopped := attempt.Interrupted(ctx, err)
+	stopped := leg.Interrupted(ctx, err)
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case err == nil:
@@ -69,10 +69,10 @@ func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
 	default:
 		err = r.blame(err)
 	}
-	if gone := attempt.Abandon(r.folder, err); gone != nil {
+	if gone := leg.Abandon(r.folder, err); gone != nil {
 		return nil, gone
 	}
-	if err = errors.Join(err, attempt.Conclude(r.folder, r.log, attempt.Ending(err, r.view, r.started, r.saved.Step))); err != nil {
+	if err = errors.Join(err, leg.Conclude(r.folder, r.log, leg.Ending(err, r.view, r.started, r.saved.Step))); err != nil {
 		return nil, err
 	}
 	result := r.result()
@@ -81,7 +81,7 @@ func (r *rlRun) end(ctx context.Context, err error) (*RLResult, error) {
 
 // giveWay saves what an interrupted run has done.
 func (r *rlRun) giveWay(ctx context.Context, err error) error {
-	err = attempt.StoppedAfter(r.folder, r.saved.Step, r.view, err)
+	err = leg.StoppedAfter(r.folder, r.saved.Step, r.view, err)
 	if r.boundary != nil && r.unsaved {
 		return errors.Join(r.save(ctx), err)
 	}
@@ -117,14 +117,14 @@ func (r *rlRun) loadBest(ctx context.Context) error {
 	slices.SortStableFunc(ranked, func(a, b best) int { return cmp.Compare(b.Score, a.Score) })
 	var lost error
 	for _, b := range ranked {
-		path := r.folder.File(folder.CheckpointsDir, attempt.CheckpointName(b.Step))
+		path := r.folder.File(folder.CheckpointsDir, leg.CheckpointName(b.Step))
 		if _, err := os.Stat(path); b.Step != r.saved.Step {
 			if errors.Is(err, fs.ErrNotExist) && b.Step != r.saved.Best.Step {
 				continue // it was let go
 			}
 			if _, err := r.engines.models.Policy.Load(ctx, path); err != nil {
 				if !weights.Damaged(err) {
-					return attempt.NoResume(path, err)
+					return leg.NoResume(path, err)
 				}
 				lost = cmp.Or(lost, err)
 				continue
@@ -151,14 +151,14 @@ func (r *rlRun) lostBest(why error, b best) {
 
 // export writes the learner's weights to a folder of the run.
 func (r *rlRun) export(ctx context.Context, name string) error {
-	return attempt.ExportTo(ctx, r.folder.File(name), r.model, r.engines.models.Policy, r.cfg.Actor.LoRA, r.cfg.Ckpt.DType)
+	return leg.ExportTo(ctx, r.folder.File(name), r.model, r.engines.models.Policy, r.cfg.Actor.LoRA, r.cfg.Ckpt.DType)
 }
 
 func (r *rlRun) result() *RLResult {
 	s := &r.saved
 	out := &RLResult{
 		Run: r.folder.Path, Alarms: s.Raised, Steps: s.Step, Seconds: s.Totals.Seconds, Generated: s.Totals.Generated, Trained: s.Totals.Trained,
-		Checkpoint: r.folder.File(folder.BestDir), Report: r.folder.File(folder.ReportFile), Base: attempt.BaseOf(r.model, r.cfg.Actor.LoRA),
+		Checkpoint: r.folder.File(folder.BestDir), Report: r.folder.File(folder.ReportFile), Base: leg.BaseOf(r.model, r.cfg.Actor.LoRA),
 	}
 	if s.Best != nil {
 		out.Evaluated = true

@@ -12,8 +12,8 @@ import (
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/machine"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -21,8 +21,8 @@ import (
 	"molt/traj"
 )
 
-// started is the first event of an attempt.
-func (p *rlPlan) started(f *folder.Folder, view attempt.View, saved progress) metrics.RunStarted {
+// started is the first event of a leg.
+func (p *rlPlan) started(f *folder.Folder, view leg.View, saved progress) metrics.RunStarted {
 	config, _ := os.ReadFile(f.File(folder.ConfigFile)) // written by OpenFolder; a report without it is still a report
 	return metrics.RunStarted{
 		Name: f.Path, Method: p.cfg.Algo.Advantage.Estimator, Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,
@@ -56,7 +56,7 @@ func (r *rlRun) report(step int64, batch sched.Batch, trained *train.Result, dro
 	r.alarms(step, batch, trained, dropped)
 }
 
-func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *attempt.Clock) metrics.StepDone {
+func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *leg.Clock) metrics.StepDone {
 	e := metrics.StepDone{
 		Step: step, Version: int64(trained.Version), Groups: len(batch.Groups), Outcomes: map[string]int{},
 		Loss: trained.Loss.Loss, GradNorm: trained.Steps.GradNorm, Skipped: trained.Steps.Skipped+trained.Critic.Steps.Skipped > 0, LearningRate: trained.Steps.LR,
@@ -238,7 +238,7 @@ func failureOf(g *traj.Group) string {
 
 // evaluate tries the held-out prompts with the weights that serve now, and remembers the best.
 func (r *rlRun) evaluate(ctx context.Context) error {
-	clock := attempt.NewClock()
+	clock := leg.NewClock()
 	e, err := r.driver.Evaluate(ctx, r.heldOut, r.cfg.Eval.Samples)
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (r *rlRun) bestOf() int {
 }
 
 // evalEvent describes an evaluation, counted by rollout.
-func evalEvent(step int64, e *rollout.Evaluation, cfg *recipe.Config, clock *attempt.Clock) metrics.EvalDone {
+func evalEvent(step int64, e *rollout.Evaluation, cfg *recipe.Config, clock *leg.Clock) metrics.EvalDone {
 	clock.Lap("evaluate")
 	out := metrics.EvalDone{
 		Step: step, Version: int64(e.Version), Name: "held_out", Temperature: cfg.Eval.Temperature, Samples: cfg.Eval.Samples,

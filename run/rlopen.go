@@ -11,9 +11,9 @@ import (
 	"molt/metrics"
 	"molt/rollout"
 	"molt/rollout/sched"
-	"molt/run/attempt"
 	"molt/run/doctor"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/run/tasks"
@@ -51,7 +51,7 @@ func (r *rlRun) open(ctx context.Context, settings []*recipe.Setting) error {
 	if err := r.openLog(plan); err != nil {
 		return err
 	}
-	r.opened(func() error { return attempt.CloseEvents(r.folder, r.log, r.keeper) })
+	r.opened(func() error { return leg.CloseEvents(r.folder, r.log, r.keeper) })
 	if !r.saved.Resumed {
 		state.Train.KL = plan.algo.KL.Coef
 	}
@@ -83,13 +83,13 @@ func (r *rlRun) openLog(plan *rlPlan) (err error) {
 	if r.cfg.Logger.TensorBoard {
 		sinks = append(sinks, metrics.NewTensorBoard(r.folder.File(folder.TensorboardDir)))
 	}
-	r.log, r.keeper, err = attempt.OpenEvents(r.folder, r.saved.Seq, r.saved.Step, sinks,
+	r.log, r.keeper, err = leg.OpenEvents(r.folder, r.saved.Seq, r.saved.Step, sinks,
 		metrics.Config{KeepBytes: int64(r.cfg.Logger.KeepMiB) << 20, KeepPerStep: r.cfg.Logger.KeepPerStep})
 	if err != nil {
 		return err
 	}
 	r.log.Emit(plan.started(r.folder, r.view, r.saved))
-	attempt.PassedOver(r.log, r.saved.Step, r.saved.Warnings)
+	leg.PassedOver(r.log, r.saved.Step, r.saved.Warnings)
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (r *rlRun) openLog(plan *rlPlan) (err error) {
 func (r *rlRun) trainConfig(plan *rlPlan) train.Config {
 	c := train.Config{
 		Config: plan.algo, BatchSize: r.cfg.Train.BatchSize, MaxEpochs: r.cfg.Train.MaxEpochs, MicroTokens: r.cfg.Train.MicroTokens,
-		MaxNorm: r.cfg.Actor.MaxNorm, LR: attempt.Schedule(r.cfg.Actor.OptimConfig, plan.updates).At, Exact: engine.Exact(r.engines.generator.Capabilities(), r.engines.models.Policy.Capabilities()),
+		MaxNorm: r.cfg.Actor.MaxNorm, LR: leg.Schedule(r.cfg.Actor.OptimConfig, plan.updates).At, Exact: engine.Exact(r.engines.generator.Capabilities(), r.engines.models.Policy.Capabilities()),
 		Critic: plan.criticConfig(),
 	}
 	if r.cfg.Reward.Shuffle {
@@ -126,7 +126,7 @@ func (r *rlRun) openDriver(plan *rlPlan, state checkpointState) error {
 		r.driver, err = rollout.Restore(r.driverConfig(plan), runner, r.source, snapshot)
 	}
 	if err != nil {
-		return attempt.NoResume(r.folder.File(folder.CheckpointsDir, r.saved.From), err)
+		return leg.NoResume(r.folder.File(folder.CheckpointsDir, r.saved.From), err)
 	}
 	return nil
 }

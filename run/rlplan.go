@@ -10,15 +10,15 @@ import (
 
 	"molt/engine/local"
 	"molt/internal/spell"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/models"
 	"molt/run/recipe"
 	"molt/weights"
 )
 
 // PlanRL says what `molt rl` would do.
-func PlanRL(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
+func PlanRL(ctx context.Context, cfg *recipe.Config) (*leg.Plan, error) {
 	r, err := preflight(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func PlanRL(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &attempt.Plan{
+	p := &leg.Plan{
 		Command: "rl", Model: r.model.Path, Parameters: int64(r.shape.ParamCount()), Prompts: r.prompts, HeldOut: len(r.heldOut),
 		Steps: r.steps, Updates: r.updates, Rollouts: cfg.Rollout.BatchSize * cfg.Rollout.Samples,
 		StepTokens: int64(cfg.Rollout.BatchSize*cfg.Rollout.Samples) * int64(cfg.Rollout.MaxLen),
@@ -44,7 +44,7 @@ func PlanRL(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
 	p.AddWrites(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,rollouts.jsonl,report.html}",
 		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum+1, spell.MiB(12*m.Trained)),
-		"{best,last}/ (each a "+attempt.Exports(cfg.Actor.LoRA, cfg.Ckpt.DType)+")")
+		"{best,last}/ (each a "+leg.Exports(cfg.Actor.LoRA, cfg.Ckpt.DType)+")")
 	if c := r.others.critic; c != nil {
 		p.AddWrites(cfg.Ckpt.Path, fmt.Sprintf("critics/ (one of %s for each checkpoint)", spell.MiB(12*int64(c.shape.ParamCount()))))
 	}
@@ -52,7 +52,7 @@ func PlanRL(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
 }
 
 // planCompanions adds the memory of the models besides the policy.
-func (p *rlPlan) planCompanions(plan *attempt.Plan) error {
+func (p *rlPlan) planCompanions(plan *leg.Plan) error {
 	add := func(part string, c *companion, memory func(local.Memory) int64) error {
 		if c == nil {
 			return nil
@@ -68,7 +68,7 @@ func (p *rlPlan) planCompanions(plan *attempt.Plan) error {
 func scorerMemory(m local.Memory) int64 { return m.Scorer }
 
 // PlanEval says what `molt eval` would do.
-func PlanEval(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
+func PlanEval(ctx context.Context, cfg *recipe.Config) (*leg.Plan, error) {
 	e, err := preflightEval(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -82,9 +82,9 @@ func PlanEval(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &attempt.Plan{Command: "eval", Model: e.model.Path, Parameters: int64(shape.ParamCount()), HeldOut: len(e.tasks), Rollouts: len(e.tasks) * cfg.Eval.Samples}
+	p := &leg.Plan{Command: "eval", Model: e.model.Path, Parameters: int64(shape.ParamCount()), HeldOut: len(e.tasks), Rollouts: len(e.tasks) * cfg.Eval.Samples}
 	p.StepTokens = int64(p.Rollouts) * int64(cfg.Rollout.MaxLen)
-	p.Seconds, p.Bound = attempt.Effort{Parameters: p.Parameters, Generated: rolloutTokens(cfg, int64(p.Rollouts)), Threads: cfg.Engine.Threads}.Seconds(), true
+	p.Seconds, p.Bound = leg.Effort{Parameters: p.Parameters, Generated: rolloutTokens(cfg, int64(p.Rollouts)), Threads: cfg.Engine.Threads}.Seconds(), true
 	p.Add("weights as read", 4*p.Parameters)
 	p.AddGenerator(m)
 	p.Writes = []string{"nothing"}
@@ -92,7 +92,7 @@ func PlanEval(ctx context.Context, cfg *recipe.Config) (*attempt.Plan, error) {
 }
 
 // PlanQuickstart says what `molt quickstart` would do.
-func PlanQuickstart(c QuickstartConfig) (*attempt.Plan, error) {
+func PlanQuickstart(c QuickstartConfig) (*leg.Plan, error) {
 	q := &quickstart{QuickstartConfig: c}
 	shape, err := local.Shape(quickstartShape())
 	if err != nil {
@@ -100,9 +100,9 @@ func PlanQuickstart(c QuickstartConfig) (*attempt.Plan, error) {
 	}
 	rl := q.rlConfig()
 	shape.MaxPositions = rl.Rollout.MaxLen
-	m, err := attempt.PlannedMemory(shape, models.Engine(c.Threads, rl.Rollout.BatchSize*rl.Rollout.Samples, rl.Engine.CacheMiB, rl.Train.MicroTokens, shape))
+	m, err := leg.PlannedMemory(shape, models.Engine(c.Threads, rl.Rollout.BatchSize*rl.Rollout.Samples, rl.Engine.CacheMiB, rl.Train.MicroTokens, shape))
 	if err == nil {
-		err = attempt.Fits(m.Learner()+m.Generator(), "nothing: the quickstart is as small as it gets")
+		err = leg.Fits(m.Learner()+m.Generator(), "nothing: the quickstart is as small as it gets")
 	}
 	if err != nil {
 		return nil, err
@@ -110,12 +110,12 @@ func PlanQuickstart(c QuickstartConfig) (*attempt.Plan, error) {
 	if _, err := os.Stat(q.path(folder.RecordFile)); err == nil {
 		q.say("%s holds a quickstart already; the same command resumes an unfinished one", spell.Quoted(c.Out))
 	}
-	p := &attempt.Plan{
+	p := &leg.Plan{
 		Command: "quickstart", Model: q.path("init"), Made: " (made from nothing)", Parameters: int64(shape.ParamCount()), Conversations: demoCount, Prompts: promptCount,
 		HeldOut: selectCount + freshCount, Steps: int64(rl.Train.Steps), Updates: int64(rl.Train.Steps) * int64(rl.Rollout.BatchSize*rl.Rollout.Samples/rl.Train.BatchSize),
 		Rollouts: rl.Rollout.BatchSize * rl.Rollout.Samples, StepTokens: int64(rl.Rollout.BatchSize*rl.Rollout.Samples) * int64(rl.Rollout.MaxLen),
 	}
-	p.Seconds = attempt.Effort{Parameters: p.Parameters, Trained: quickstartTrained, Generated: quickstartGenerated, Threads: c.Threads}.Seconds()
+	p.Seconds = leg.Effort{Parameters: p.Parameters, Trained: quickstartTrained, Generated: quickstartGenerated, Threads: c.Threads}.Seconds()
 	p.AddLearner(m)
 	p.AddGenerator(m)
 	p.AddWrites(c.Out, "{demos,prompts,held_out,fresh}.jsonl", "init/, sft/, rl/")
@@ -134,10 +134,10 @@ func rolloutTokens(c *recipe.Config, rollouts int64) int64 {
 	return rollouts * int64(min(c.Rollout.MaxLen, c.Agent.MaxTurns*c.Rollout.MaxNewTokens))
 }
 
-func (p *rlPlan) effort() attempt.Effort {
+func (p *rlPlan) effort() leg.Effort {
 	c := p.cfg
 	all := p.steps * int64(c.Rollout.BatchSize*c.Rollout.Samples)
-	e := attempt.Effort{Parameters: int64(p.shape.ParamCount()), Generated: rolloutTokens(c, all), Threads: c.Engine.Threads}
+	e := leg.Effort{Parameters: int64(p.shape.ParamCount()), Generated: rolloutTokens(c, all), Threads: c.Engine.Threads}
 	tokens := all * int64(c.Rollout.MaxLen)
 	e.Trained, e.Scored = tokens*int64(c.Train.MaxEpochs), tokens
 	if c.Compares() {

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"molt/metrics"
-	"molt/run/attempt"
 	"molt/run/finetune"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/weights"
@@ -26,15 +26,15 @@ import (
 )
 
 // interruptAt makes a view that ends the context when the progress says the words.
-func interruptAt(t *testing.T, words string) (context.Context, attempt.View) {
+func interruptAt(t *testing.T, words string) (context.Context, leg.View) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { cancel(nil) })
 	return ctx, whenHeard(words, func() { cancel(errors.New("interrupted")) })
 }
 
 // whenHeard makes a view that calls do, within the run, when the progress says the words.
-func whenHeard(words string, do func()) attempt.View {
-	return attempt.View{Command: "molt again", Progress: metrics.NewTerminal(&listener{words: words, heard: do}, metrics.Style{})}
+func whenHeard(words string, do func()) leg.View {
+	return leg.View{Command: "molt again", Progress: metrics.NewTerminal(&listener{words: words, heard: do}, metrics.Style{})}
 }
 
 // listener waits for words.
@@ -81,7 +81,7 @@ func TestInterruptedRL(t *testing.T) {
 // nothingLost checks that the checkpoint holds the step that was interrupted, and that the last event says how to go on.
 func nothingLost(t *testing.T, run string, step int) {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,16 +140,16 @@ func TestInterruptedBeforeTheFirstStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := microRL(t)
-	_, err := RL(ctx, c, recipe.Settings(c), attempt.View{Command: "molt again"})
+	_, err := RL(ctx, c, recipe.Settings(c), leg.View{Command: "molt again"})
 	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 	if _, err := os.Stat(c.Ckpt.Path); err == nil {
 		t.Error("its folder is there")
 	}
 	sft := microSFT(t)
-	_, err = finetune.Run(ctx, sft, recipe.Settings(sft), attempt.View{Command: "molt again"})
+	_, err = finetune.Run(ctx, sft, recipe.Settings(sft), leg.View{Command: "molt again"})
 	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 	runRL(t, c)
-	_, err = Eval(ctx, c, attempt.View{})
+	_, err = Eval(ctx, c, leg.View{})
 	wantProblem(t, err, problem.Interrupted, "stopped before anything was written")
 }
 
@@ -160,7 +160,7 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
-		_, err := RL(ctx, c, recipe.Settings(c), attempt.View{})
+		_, err := RL(ctx, c, recipe.Settings(c), leg.View{})
 		cancel()
 		if err == nil || strings.Contains(err.Error(), "finished") {
 			return

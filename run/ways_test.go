@@ -122,7 +122,7 @@ func TestEveryWayTrains(t *testing.T) {
 
 func stepsOf(t *testing.T, c *recipe.Config) (steps []metrics.StepDone) {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func checkSteps(t *testing.T, c *recipe.Config) {
 // checkStrips: kept rollouts that trained show what each token lost. That the losses add up is tested in train.
 func checkStrips(t *testing.T, run string) {
 	t.Helper()
-	records, err := metrics.Read(filepath.Join(run, folder.EventsFile))
+	records, err := metrics.Salvage(filepath.Join(run, folder.EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}

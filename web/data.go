@@ -17,13 +17,13 @@ const maxPoints = 2000
 
 // data is the JSON in the file.
 type data struct {
-	Run         metrics.RunStarted `json:"run"` // of the newest attempt
+	Run         metrics.RunStarted `json:"run"` // of the newest leg
 	Outcome     string             `json:"outcome"`
 	Reason      string             `json:"reason"`
 	Resume      string             `json:"resume"`
 	Started     time.Time          `json:"started"`
-	Seconds     float64            `json:"seconds"` // that some attempt worked, without the time between attempts
-	Attempts    []mark             `json:"attempts"`
+	Seconds     float64            `json:"seconds"` // that some leg worked, without the time between legs
+	Legs        []mark             `json:"legs"`
 	Checkpoints []mark             `json:"checkpoints"`
 	Alarms      []mark             `json:"alarms"`
 	Notes       []mark             `json:"notes"`
@@ -41,7 +41,7 @@ type data struct {
 // place is where in the run an event happened.
 type place struct {
 	Seq     int64   `json:"seq"`
-	Attempt int     `json:"attempt"`
+	Leg     int     `json:"leg"`
 	Phase   string  `json:"phase"` // "sft" or "rl"
 	Step    int64   `json:"step"`
 	Tokens  int64   `json:"tokens"`  // trained so far
@@ -91,8 +91,8 @@ type totals struct {
 func newData(records []metrics.Record) *data {
 	d := &data{
 		Axes: map[string]*axis{}, Rule: metrics.KeepRule, Keeping: metrics.KeptTotal(records), Rollouts: []jsontext.Value{},
-		Totals:   totals{Filtered: map[string]int{}, Outcomes: map[string]int{}, Dropped: map[string]int{}, Phases: map[string]float64{}},
-		Attempts: []mark{}, Checkpoints: []mark{}, Alarms: []mark{}, Notes: []mark{}, Evals: []mark{}, Series: []curve{},
+		Totals: totals{Filtered: map[string]int{}, Outcomes: map[string]int{}, Dropped: map[string]int{}, Phases: map[string]float64{}},
+		Legs:   []mark{}, Checkpoints: []mark{}, Alarms: []mark{}, Notes: []mark{}, Evals: []mark{}, Series: []curve{},
 	}
 	places := d.walk(records)
 	for _, s := range metrics.AllSeries(records) {
@@ -108,10 +108,10 @@ func (d *data) walk(records []metrics.Record) []place {
 	for i, r := range records {
 		if i == 0 {
 			d.Started = r.Time
-		} else if last := records[i-1]; last.Attempt == r.Attempt {
+		} else if last := records[i-1]; last.Leg == r.Leg {
 			now.Seconds += max(0, r.Time.Sub(last.Time).Seconds())
 		}
-		now.Seq, now.Attempt = r.Seq, r.Attempt
+		now.Seq, now.Leg = r.Seq, r.Leg
 		d.take(r, &now)
 		places[i] = now
 	}
@@ -125,7 +125,7 @@ func (d *data) take(r metrics.Record, now *place) {
 	switch e := r.Event.(type) {
 	case metrics.RunStarted:
 		d.Run, d.Outcome, d.Reason, d.Resume = e, "unfinished", "", ""
-		list = &d.Attempts
+		list = &d.Legs
 	case metrics.RunEnded:
 		d.Outcome, d.Reason, d.Resume = e.Outcome, e.Reason, e.Resume
 	case metrics.SFTStep:

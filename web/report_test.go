@@ -87,9 +87,9 @@ type seen struct {
 		Step  int64  `json:"step"`
 		Phase string `json:"phase"`
 	} `json:"alarms"`
-	Attempts []struct {
+	Legs []struct {
 		Step int64 `json:"step"`
-	} `json:"attempts"`
+	} `json:"legs"`
 	Outcome string `json:"outcome"`
 }
 
@@ -177,8 +177,8 @@ func TestCurvesEqualTheEvents(t *testing.T) {
 	if points < 500 {
 		t.Errorf("only %d points were compared", points)
 	}
-	if len(d.Attempts) != 2 || d.Attempts[1].Step != 8 || len(d.Alarms) != 1 || d.Alarms[0].Step != 5 || d.Alarms[0].Phase != "rl" {
-		t.Errorf("attempts %v, alarms %v", d.Attempts, d.Alarms)
+	if len(d.Legs) != 2 || d.Legs[1].Step != 8 || len(d.Alarms) != 1 || d.Alarms[0].Step != 5 || d.Alarms[0].Phase != "rl" {
+		t.Errorf("legs %v, alarms %v", d.Legs, d.Alarms)
 	}
 }
 
@@ -192,14 +192,14 @@ func TestTimeAndTokensOnlyGrow(t *testing.T) {
 		}
 	}
 	if last := d.Axes["step_done"].Seconds; last[len(last)-1] > 60 {
-		t.Errorf("%v s: the time between attempts counts as work", last[len(last)-1])
+		t.Errorf("%v s: the time between legs counts as work", last[len(last)-1])
 	}
 }
 
 func TestLongRunsAreThinned(t *testing.T) {
 	var r run
 	for i := range int64(30000) {
-		r.records = append(r.records, metrics.Record{Seq: i + 1, Attempt: 1, Event: metrics.StepDone{Step: i + 1, Loss: float64(i)}})
+		r.records = append(r.records, metrics.Record{Seq: i + 1, Leg: 1, Event: metrics.StepDone{Step: i + 1, Loss: float64(i)}})
 	}
 	page := r.report(t, web.Options{})
 	a := read(t, page).Axes["step_done"]
@@ -238,9 +238,9 @@ func TestSizeBudgetIsKeptAndCounted(t *testing.T) {
 func TestEmptyRunIsAReport(t *testing.T) {
 	for name, records := range map[string][]metrics.Record{
 		"nothing":      nil,
-		"only started": {{Seq: 1, Attempt: 1, Event: metrics.RunStarted{Name: "x"}}},
-		"not numbers":  {{Seq: 1, Attempt: 1, Event: metrics.StepDone{Step: 1, Loss: math.NaN(), GradNorm: math.Inf(1)}}},
-		"from a newer": {{Seq: 1, Attempt: 1, Event: metrics.Unknown{Name: "x", Data: []byte(`{}`)}}},
+		"only started": {{Seq: 1, Leg: 1, Event: metrics.RunStarted{Name: "x"}}},
+		"not numbers":  {{Seq: 1, Leg: 1, Event: metrics.StepDone{Step: 1, Loss: math.NaN(), GradNorm: math.Inf(1)}}},
+		"from a newer": {{Seq: 1, Leg: 1, Event: metrics.Unknown{Name: "x", Data: []byte(`{}`)}}},
 	} {
 		page := run{records: records}.report(t, web.Options{})
 		if !strings.Contains(page, "</html>") {
@@ -293,10 +293,10 @@ func FuzzReport(f *testing.F) {
 			Tokens: metrics.Tokens{ID: []int32{1}, Piece: []string{s}, Node: metrics.Runs[int]{0}, Sampled: metrics.Runs[bool]{true},
 				Action: metrics.Runs[bool]{true}, Version: metrics.Runs[int64]{0}, LogpGen: []float32{-1}}}
 		records := []metrics.Record{
-			{Seq: 1, Attempt: 1, Event: metrics.RunStarted{Name: s, Method: s, Command: s, Config: s, Model: metrics.Model{Name: s}, Machine: metrics.Machine{CPU: s}}},
-			{Seq: 2, Attempt: 1, Event: metrics.Alarm{Name: s, Severity: metrics.Severity(s), Sentence: s, Fix: s}},
-			{Seq: 3, Attempt: 1, Event: metrics.EvalDone{Name: s}},
-			{Seq: 4, Attempt: 1, Event: metrics.Note{Text: s}},
+			{Seq: 1, Leg: 1, Event: metrics.RunStarted{Name: s, Method: s, Command: s, Config: s, Model: metrics.Model{Name: s}, Machine: metrics.Machine{CPU: s}}},
+			{Seq: 2, Leg: 1, Event: metrics.Alarm{Name: s, Severity: metrics.Severity(s), Sentence: s, Fix: s}},
+			{Seq: 3, Leg: 1, Event: metrics.EvalDone{Name: s}},
+			{Seq: 4, Leg: 1, Event: metrics.Note{Text: s}},
 		}
 		page := run{records, []*metrics.RolloutKept{r}}.report(t, web.Options{})
 		checkInert(t, page)

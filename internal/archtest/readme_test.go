@@ -115,7 +115,7 @@ func TestErrorCodesAreDocumented(t *testing.T) {
 		}
 	}
 	alarm := regexp.MustCompile(`(?:raise\(|Name:\s+)"([a-z][a-z-]+)"`)
-	for _, room := range []string{"../../run", "../../run/attempt", "../../run/finetune", "../../metrics"} {
+	for _, room := range []string{"../../run", "../../run/leg", "../../run/finetune", "../../metrics"} {
 		for _, a := range alarm.FindAllStringSubmatch(contents(t, room), -1) {
 			if strings.Contains(a[1], "-") && !strings.Contains(page, "`"+a[1]+"`") {
 				t.Errorf("docs/errors.md does not explain the alarm %s (%s)", a[1], room)

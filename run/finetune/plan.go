@@ -8,13 +8,13 @@ import (
 
 	"molt/engine/local"
 	"molt/internal/spell"
-	"molt/run/attempt"
+	"molt/run/leg"
 	"molt/run/recipe"
 )
 
 // Plan says what `molt sft` would do.
-func Plan(ctx context.Context, cfg *recipe.SFTConfig) (*attempt.Plan, error) {
-	s, err := preflight(ctx, cfg, attempt.View{}.Lines())
+func Plan(ctx context.Context, cfg *recipe.SFTConfig) (*leg.Plan, error) {
+	s, err := preflight(ctx, cfg, leg.View{}.Lines())
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func Plan(ctx context.Context, cfg *recipe.SFTConfig) (*attempt.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &attempt.Plan{
+	p := &leg.Plan{
 		Command: "sft", Model: s.model.Path, Parameters: int64(s.shape.ParamCount()), Conversations: len(s.examples), Steps: s.steps, Updates: s.steps,
 		StepTokens: int64(cfg.Train.BatchSize) * int64(cfg.Data.MaxLen),
 	}
@@ -33,17 +33,17 @@ func Plan(ctx context.Context, cfg *recipe.SFTConfig) (*attempt.Plan, error) {
 	p.AddWrites(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,report.html}",
 		fmt.Sprintf("checkpoints/ (at most %d of %s)", cfg.Ckpt.MaxNum, spell.MiB(12*m.Trained)),
-		"final/ ("+attempt.Exports(cfg.Model.LoRA, cfg.Ckpt.DType)+")")
+		"final/ ("+leg.Exports(cfg.Model.LoRA, cfg.Ckpt.DType)+")")
 	return p, nil
 }
 
-func (p *plan) effort() attempt.Effort {
+func (p *plan) effort() leg.Effort {
 	tokens := 0
 	for _, e := range p.examples {
 		tokens += len(e.Tokens)
 	}
 	each := float64(tokens) / float64(len(p.examples))
-	e := attempt.Effort{Parameters: int64(p.shape.ParamCount()), Trained: int64(each * float64(p.steps) * float64(p.cfg.Train.BatchSize)), Threads: p.cfg.Engine.Threads}
+	e := leg.Effort{Parameters: int64(p.shape.ParamCount()), Trained: int64(each * float64(p.steps) * float64(p.cfg.Train.BatchSize)), Threads: p.cfg.Engine.Threads}
 	evaluations := int64(1)
 	if p.cfg.Eval.Steps > 0 {
 		evaluations += p.steps / int64(p.cfg.Eval.Steps)

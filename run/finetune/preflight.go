@@ -17,8 +17,8 @@ import (
 	"molt/metrics"
 	"molt/numeric/model"
 	"molt/prompts"
-	"molt/run/attempt"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/machine"
 	"molt/run/models"
 	"molt/run/problem"
@@ -57,7 +57,7 @@ func preflight(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*pla
 	if err := p.model.NeedTemplate(); err != nil {
 		return nil, err
 	}
-	if err := attempt.Adapt(p.model, cfg.Model.Adapter, "model.", cfg.Model.LoRA); err != nil {
+	if err := leg.Adapt(p.model, cfg.Model.Adapter, "model.", cfg.Model.LoRA); err != nil {
 		return nil, err
 	}
 	p.model.Identify(p.inputs)
@@ -70,9 +70,9 @@ func preflight(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*pla
 		return nil, err
 	}
 	p.engine = models.Engine(cfg.Engine.Threads, 0, 0, cfg.Train.MicroTokens, p.shape)
-	p.engine.Optimizer = attempt.Optimizer(cfg.Model.OptimConfig)
-	p.engine.LoRA = attempt.LoRA(cfg.Model.LoRA, p.model, cfg.Train.Seed)
-	if err := attempt.Usable("model.", p.engine, p.shape); err != nil {
+	p.engine.Optimizer = leg.Optimizer(cfg.Model.OptimConfig)
+	p.engine.LoRA = leg.LoRA(cfg.Model.LoRA, p.model, cfg.Train.Seed)
+	if err := leg.Usable("model.", p.engine, p.shape); err != nil {
 		return nil, err
 	}
 	if err := p.schedule().Validate(); err != nil {
@@ -82,11 +82,11 @@ func preflight(ctx context.Context, cfg *recipe.SFTConfig, talk io.Writer) (*pla
 	for _, n := range p.notes() {
 		fmt.Fprintf(talk, "note: %s\n", n)
 	}
-	m, err := attempt.PlannedMemory(p.shape, p.engine)
+	m, err := leg.PlannedMemory(p.shape, p.engine)
 	if err != nil {
 		return nil, err
 	}
-	return p, attempt.Fits(m.Learner(), "train.max_tokens_per_micro_batch or data.max_len")
+	return p, leg.Fits(m.Learner(), "train.max_tokens_per_micro_batch or data.max_len")
 }
 
 // notes are what the user should think about: a plan of a handful of steps that nobody asked for learns next to nothing.
@@ -127,7 +127,7 @@ func (p *plan) settings() error {
 	return errors.Join(problems...)
 }
 
-func (p *plan) schedule() local.Schedule { return attempt.Schedule(p.cfg.Model.OptimConfig, p.steps) }
+func (p *plan) schedule() local.Schedule { return leg.Schedule(p.cfg.Model.OptimConfig, p.steps) }
 
 // data reads the files, lays every conversation out, and counts the steps.
 func (p *plan) data(ctx context.Context) error {
@@ -189,9 +189,9 @@ func (p *plan) layoutSet(ctx context.Context, set *tasks.Set, give func(key stri
 	}
 	workers.Wait()
 	if ctx.Err() != nil {
-		return attempt.BeforeAnything(ctx)
+		return leg.BeforeAnything(ctx)
 	}
-	if err := attempt.FirstErrors(errs, attempt.MaxProblems); err != nil {
+	if err := leg.FirstErrors(errs, leg.MaxProblems); err != nil {
 		return err
 	}
 	for i, l := range layouts {
@@ -251,8 +251,8 @@ func (p *plan) next(n int) []train.Example {
 	return batch
 }
 
-// started is the first event of an attempt.
-func (p *plan) started(f *folder.Folder, view attempt.View, from string) metrics.RunStarted {
+// started is the first event of a leg.
+func (p *plan) started(f *folder.Folder, view leg.View, from string) metrics.RunStarted {
 	config, _ := os.ReadFile(f.File(folder.ConfigFile)) // written by OpenFolder; a report without it is still a report
 	return metrics.RunStarted{
 		Name: f.Path, Method: "sft", Command: view.Command, ConfigDigest: f.Digest(), Config: string(config), Seed: p.cfg.Train.Seed,

@@ -16,16 +16,16 @@ import (
 	"molt/internal/spell"
 	"molt/metrics"
 	"molt/prompts"
-	"molt/run/attempt"
 	"molt/run/doctor"
 	"molt/run/folder"
+	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
 	"molt/train"
 )
 
 // Run runs, or resumes, supervised fine-tuning in the folder cfg.Ckpt.Path.
-func Run(ctx context.Context, cfg *recipe.SFTConfig, settings []*recipe.Setting, view attempt.View) (result *Result, err error) {
+func Run(ctx context.Context, cfg *recipe.SFTConfig, settings []*recipe.Setting, view leg.View) (result *Result, err error) {
 	s := &tuning{cfg: cfg, view: view, started: time.Now()}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(ctx, settings); err != nil {
@@ -37,7 +37,7 @@ func Run(ctx context.Context, cfg *recipe.SFTConfig, settings []*recipe.Setting,
 // tuning is a run of supervised fine-tuning with everything that it opened.
 type tuning struct {
 	cfg     *recipe.SFTConfig
-	view    attempt.View
+	view    leg.View
 	started time.Time
 	plan    *plan
 	folder  *folder.Folder
@@ -50,31 +50,31 @@ type tuning struct {
 
 // progress is how far a run has come, and with it what a checkpoint holds besides the learner.
 type progress struct {
-	Step    int64           `json:"step"`
-	Seq     int64           `json:"seq"`
-	Cursor  prompts.Cursor  `json:"cursor"`
-	Seconds float64         `json:"seconds"`
-	Trained int64           `json:"trained_tokens"`
-	Loss    float64         `json:"loss"` // of the last step
-	Held    *float64        `json:"held_out_loss,omitempty"`
-	Raised  attempt.Repeats `json:"raised,omitempty"`
+	Step    int64          `json:"step"`
+	Seq     int64          `json:"seq"`
+	Cursor  prompts.Cursor `json:"cursor"`
+	Seconds float64        `json:"seconds"`
+	Trained int64          `json:"trained_tokens"`
+	Loss    float64        `json:"loss"` // of the last step
+	Held    *float64       `json:"held_out_loss,omitempty"`
+	Raised  leg.Repeats    `json:"raised,omitempty"`
 
-	From     string   `json:"-"` // the checkpoint that this attempt continues
+	From     string   `json:"-"` // the checkpoint that this leg continues
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
 }
 
 // Result is what a finished run has to say.
 type Result struct {
-	Run        string          `json:"run"`
-	Steps      int64           `json:"steps"`
-	Loss       float64         `json:"loss"` // of the last step, nats per learned token
-	Held       *float64        `json:"held_out_loss,omitempty"`
-	Seconds    float64         `json:"seconds"`
-	Trained    int64           `json:"tokens_trained"`
-	Checkpoint string          `json:"checkpoint"`     // Hugging Face folder of the weights, or PEFT folder of the adapter
-	Base       string          `json:"base,omitempty"` // the model that the adapter is for
-	Report     string          `json:"report"`
-	Alarms     attempt.Repeats `json:"alarms,omitempty"` // steps in which each was raised
+	Run        string      `json:"run"`
+	Steps      int64       `json:"steps"`
+	Loss       float64     `json:"loss"` // of the last step, nats per learned token
+	Held       *float64    `json:"held_out_loss,omitempty"`
+	Seconds    float64     `json:"seconds"`
+	Trained    int64       `json:"tokens_trained"`
+	Checkpoint string      `json:"checkpoint"`     // Hugging Face folder of the weights, or PEFT folder of the adapter
+	Base       string      `json:"base,omitempty"` // the model that the adapter is for
+	Report     string      `json:"report"`
+	Alarms     leg.Repeats `json:"alarms,omitempty"` // steps in which each was raised
 }
 
 // String is the result as a few lines.
@@ -87,7 +87,7 @@ func (r *Result) String() string {
 		text += fmt.Sprintf("\nbase    %s", spell.Quoted(r.Base))
 	}
 	text += r.Alarms.Line("\nalarms  %s")
-	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", attempt.Holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
+	return text + fmt.Sprintf("\n%-7s %s\nreport  %s\n", leg.Holds(r.Base), spell.Quoted(r.Checkpoint), spell.Quoted(r.Report))
 }
 
 func (s *tuning) open(ctx context.Context, settings []*recipe.Setting) (err error) {
@@ -103,7 +103,7 @@ func (s *tuning) open(ctx context.Context, settings []*recipe.Setting) (err erro
 	config.Copied = s.plan.model.Release
 	learner, err := local.NewLearner(s.plan.shape, s.plan.model.Weights, config)
 	if err != nil {
-		return attempt.NotStarted(s.cfg.Model.Path, err)
+		return leg.NotStarted(s.cfg.Model.Path, err)
 	}
 	s.learner = learner
 	s.closers = append(s.closers, s.learner.Close)
@@ -118,14 +118,14 @@ func (s *tuning) openLog() error {
 	if s.cfg.Logger.TensorBoard {
 		sinks = append(sinks, metrics.NewTensorBoard(s.folder.File(folder.TensorboardDir)))
 	}
-	log, keeper, err := attempt.OpenEvents(s.folder, s.saved.Seq, s.saved.Step, sinks, metrics.Config{})
+	log, keeper, err := leg.OpenEvents(s.folder, s.saved.Seq, s.saved.Step, sinks, metrics.Config{})
 	if err != nil {
 		return err
 	}
 	s.log = log
-	s.closers = append(s.closers, func() error { return attempt.CloseEvents(s.folder, log, keeper) })
+	s.closers = append(s.closers, func() error { return leg.CloseEvents(s.folder, log, keeper) })
 	s.log.Emit(s.plan.started(s.folder, s.view, s.saved.From))
-	attempt.PassedOver(s.log, s.saved.Step, s.saved.Warnings)
+	leg.PassedOver(s.log, s.saved.Step, s.saved.Warnings)
 	if n := s.plan.tooLong; n > 0 {
 		s.log.Emit(metrics.Alarm{Name: "rows-left-out", Severity: metrics.Warning, Sentence: fmt.Sprintf("%d conversations are longer than %d tokens and are left out", n, s.cfg.Data.MaxLen), Fix: "raise data.max_len"})
 	}
@@ -155,7 +155,7 @@ func (s *tuning) loop(ctx context.Context) error {
 }
 
 func (s *tuning) step(ctx context.Context) error {
-	clock := attempt.NewClock()
+	clock := leg.NewClock()
 	lr := s.plan.schedule().At(s.saved.Step)
 	res, err := train.SFTStep(ctx, s.learner, s.plan.next(s.cfg.Train.BatchSize), s.cfg.Train.MicroTokens, engine.StepOptions{LR: lr, Clip: s.cfg.Model.MaxNorm})
 	if err != nil {
@@ -216,22 +216,22 @@ func (s *tuning) save(ctx context.Context) error {
 	if err := s.folder.Mine(); err != nil {
 		return err
 	}
-	name := attempt.CheckpointName(s.saved.Step)
+	name := leg.CheckpointName(s.saved.Step)
 	s.saved.Seq = s.log.Emit(metrics.CheckpointSaved{Step: s.saved.Step, Keep: "last", Path: filepath.Join(folder.CheckpointsDir, name)})
 	s.saved.Cursor = s.plan.stream.Cursor()
 	state, err := json.Marshal(s.saved)
 	if err != nil {
 		return fmt.Errorf("finetune: encode the checkpoint: %w", err)
 	}
-	if err := attempt.SaveCheckpoint(ctx, s.learner, s.folder.File(folder.CheckpointsDir, name), state); err != nil {
+	if err := leg.SaveCheckpoint(ctx, s.learner, s.folder.File(folder.CheckpointsDir, name), state); err != nil {
 		return err
 	}
 	s.unsaved = false
-	return attempt.Prune(s.folder, s.log, s.saved.Step, attempt.Pruning{Keep: s.cfg.Ckpt.MaxNum, Gigabytes: s.cfg.Ckpt.MaxMem, Protect: []string{name}})
+	return leg.Prune(s.folder, s.log, s.saved.Step, leg.Pruning{Keep: s.cfg.Ckpt.MaxNum, Gigabytes: s.cfg.Ckpt.MaxMem, Protect: []string{name}})
 }
 
 func (s *tuning) restore(ctx context.Context) error {
-	path, warnings, err := attempt.NewestCheckpoint(s.folder)
+	path, warnings, err := leg.NewestCheckpoint(s.folder)
 	if path == "" {
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *tuning) restore(ctx context.Context) error {
 		err = s.plan.stream.Seek(s.saved.Cursor)
 	}
 	if err != nil {
-		return attempt.NoResume(path, err)
+		return leg.NoResume(path, err)
 	}
 	s.saved.From, s.saved.Warnings = filepath.Base(path), warnings
 	return nil
@@ -251,7 +251,7 @@ func (s *tuning) restore(ctx context.Context) error {
 
 // end writes the model and the report. err is why the loop ended, nil when it came to its end.
 func (s *tuning) end(ctx context.Context, err error) (*Result, error) {
-	stopped := attempt.Interrupted(ctx, err)
+	stopped := leg.Interrupted(ctx, err)
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case err == nil:
@@ -259,23 +259,23 @@ func (s *tuning) end(ctx context.Context, err error) (*Result, error) {
 	case stopped:
 		err = s.giveWay(ctx, err)
 	}
-	if gone := attempt.Abandon(s.folder, err); gone != nil {
+	if gone := leg.Abandon(s.folder, err); gone != nil {
 		return nil, gone
 	}
-	if err = errors.Join(err, attempt.Conclude(s.folder, s.log, attempt.Ending(err, s.view, s.started, s.saved.Step))); err != nil {
+	if err = errors.Join(err, leg.Conclude(s.folder, s.log, leg.Ending(err, s.view, s.started, s.saved.Step))); err != nil {
 		return nil, err
 	}
 	result := &Result{
 		Run: s.folder.Path, Alarms: s.saved.Raised, Steps: s.saved.Step, Loss: s.saved.Loss, Held: s.saved.Held, Seconds: s.saved.Seconds, Trained: s.saved.Trained,
 		Checkpoint: s.folder.File(folder.FinalDir), Report: s.folder.File(folder.ReportFile),
-		Base: attempt.BaseOf(s.plan.model, s.cfg.Model.LoRA),
+		Base: leg.BaseOf(s.plan.model, s.cfg.Model.LoRA),
 	}
 	return result, s.folder.Finish(result)
 }
 
 // giveWay saves what an interrupted run has done.
 func (s *tuning) giveWay(ctx context.Context, err error) error {
-	err = attempt.StoppedAfter(s.folder, s.saved.Step, s.view, err)
+	err = leg.StoppedAfter(s.folder, s.saved.Step, s.view, err)
 	if s.unsaved {
 		return errors.Join(s.save(ctx), err)
 	}
@@ -283,7 +283,7 @@ func (s *tuning) giveWay(ctx context.Context, err error) error {
 }
 
 func (s *tuning) export(ctx context.Context) error {
-	return attempt.ExportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA, s.cfg.Ckpt.DType)
+	return leg.ExportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA, s.cfg.Ckpt.DType)
 }
 
 func (s *tuning) close() error {

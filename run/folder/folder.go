@@ -40,7 +40,7 @@ type record struct {
 	Epoch    int               `json:"numeric_epoch"`
 	Digest   string            `json:"digest"`   // over everything that changes results
 	Settings map[string]string `json:"settings"` // those settings, to name what differs
-	Attempt  int               `json:"attempt"`  // times the run was started
+	Leg      int               `json:"leg"`      // times the run was started
 	Outcome  string            `json:"outcome"`  // "" while unfinished
 }
 
@@ -95,7 +95,7 @@ func (f *Folder) sweep() error {
 			err = errors.Join(err, os.RemoveAll(f.File(name)))
 		}
 		if err != nil {
-			return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "cannot remove what an earlier attempt left", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
+			return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "cannot remove what an earlier leg left", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 		}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (f *Folder) Mine() error {
 	return nil
 }
 
-// begin decides between fresh, resumed and refused, and counts the attempt.
+// begin decides between fresh, resumed and refused, and counts the leg.
 func (f *Folder) begin(command string, settings []*recipe.Setting, inputs map[string]string) error {
 	want := record{Command: command, Epoch: machine.NumericEpoch, Settings: decisive(settings)}
 	maps.Copy(want.Settings, inputs)
@@ -178,9 +178,9 @@ func (f *Folder) begin(command string, settings []*recipe.Setting, inputs map[st
 	case have.Digest != want.Digest:
 		return &problem.Problem{Code: problem.RunFolder, Where: f.Path, What: "the unfinished run here has another configuration", Why: difference(have, want), Fix: "give the same settings to resume it, or choose another folder"}
 	default:
-		want.Attempt = have.Attempt
+		want.Leg = have.Leg
 	}
-	want.Attempt++
+	want.Leg++
 	f.record = want
 	if err := f.write(ConfigFile, []byte(recipe.Write(settings))); err != nil {
 		return err

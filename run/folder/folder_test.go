@@ -37,8 +37,8 @@ func TestFolderLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !f.Fresh || f.record.Attempt != 1 {
-		t.Errorf("fresh %v, attempt %d", f.Fresh, f.record.Attempt)
+	if !f.Fresh || f.record.Leg != 1 {
+		t.Errorf("fresh %v, leg %d", f.Fresh, f.record.Leg)
 	}
 	_, err = open(t, path, "rl", "1")
 	wantProblem(t, err, problem.Busy, "another run holds this folder")
@@ -55,8 +55,8 @@ func TestFolderLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Fresh || f.record.Attempt != 2 {
-		t.Errorf("fresh %v, attempt %d; want a resumed run", f.Fresh, f.record.Attempt)
+	if f.Fresh || f.record.Leg != 2 {
+		t.Errorf("fresh %v, leg %d; want a resumed run", f.Fresh, f.record.Leg)
 	}
 	if err := errors.Join(f.Finish(nil), f.Close()); err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func (f *TokenFacts) shares() string {
 // Outline is a run as one object.
 type Outline struct {
 	Run         string              `json:"run"`
-	Started     *metrics.RunStarted `json:"started,omitempty"` // the newest attempt
+	Started     *metrics.RunStarted `json:"started,omitempty"` // the newest leg
 	Ended       *metrics.RunEnded   `json:"ended,omitempty"`   // nil while it runs, or when it was killed
 	Evaluations []metrics.EvalDone  `json:"evaluations"`
 	Curves      []Curve             `json:"curves"`

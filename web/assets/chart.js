@@ -93,8 +93,8 @@ function chartKey(e, chart) {
 // marksOf draws resumes as dashed lines and alarms as signs below the curve; both say what they are.
 function marksOf(phase, kind, px) {
   const inside = m => m.phase === phase;
-  const lines = D.attempts.slice(1).filter(inside).map(m => el('line.resume', { x1: px(m[kind]), x2: px(m[kind]), y1: 0, y2: 300 },
-    el('title', {}, `attempt ${m.attempt} resumed here`)));
+  const lines = D.legs.slice(1).filter(inside).map(m => el('line.resume', { x1: px(m[kind]), x2: px(m[kind]), y1: 0, y2: 300 },
+    el('title', {}, `leg ${m.leg} resumed here`)));
   const signs = D.alarms.filter(inside).map(m => el('span.sign.' + (m.event.severity === 'critical' ? 'bad' : 'warn'),
     { vars: { '--at': px(m[kind]) / 1000 }, title: `alarm ${m.event.name} at step ${m.event.step}` }, '▲'));
   return { lines, signs };

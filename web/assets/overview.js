@@ -47,7 +47,7 @@ function tiles() {
   const played = byValue(t.outcomes).reduce((n, [, k]) => n + k, 0);
   if (t.steps) list.push(tile('training rollouts', fmt(played), lost ? `${lost} could not be graded` : 'all graded'));
   list.push(tile('trained', fmt(D.axes.step_done ? t.trained_tokens : lastOf(D.axes.sft_step?.tokens) || 0), 'action tokens'));
-  list.push(tile('time', clock(D.seconds), D.attempts.length > 1 ? `in ${D.attempts.length} attempts` : `started ${date(D.started)}`));
+  list.push(tile('time', clock(D.seconds), D.legs.length > 1 ? `in ${D.legs.length} legs` : `started ${date(D.started)}`));
   list.push(tile('alarms', String(D.alarms.length), D.alarms.length ? 'see below' : 'nothing to report'));
   return el('dl.tiles', {}, list);
 }
@@ -101,7 +101,7 @@ function facts() {
       row('machine', visible(`${c.cpu}, ${c.os}/${c.arch}, ${plural(c.cores, 'core')}, ${plural(c.threads, 'thread')}, ${bytes(c.memory_bytes)}${c.kernels ? ', ' + c.kernels : ''}`)),
       row('build', visible(`molt ${b.molt}${b.git ? ', git ' + b.git + (b.dirty ? ' with changes' : '') : ''}, ${b.go}`)),
       row('configuration', el('code', {}, visible(run.config_digest))),
-      D.attempts.map(a => row(a.attempt === 1 ? 'started' : 'resumed', el('span', { title: event(a.seq) }, date(a.time)),
+      D.legs.map(a => row(a.leg === 1 ? 'started' : 'resumed', el('span', { title: event(a.seq) }, date(a.time)),
         a.event.resumed_from && [' from ', el('code', {}, visible(a.event.resumed_from))])),
       newestOfEach(D.checkpoints).map(p => row(visible(p.event.keep) + ' checkpoint',
         el('code', { title: event(p.seq) }, visible(p.event.path)), ` step ${p.event.step}`, p.event.score !== undefined && `, score ${percent(p.event.score)}`)),

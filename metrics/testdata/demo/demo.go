@@ -18,8 +18,8 @@ type Options struct {
 	Steps    int                   // of RL, default 12
 	Async    bool                  // tokens lag behind, and the generator's log-probs differ a little from the learner's
 	Hostile  bool                  // every text tries to break out of where it is shown
-	Crash    bool                  // the first attempt is killed two steps after the last checkpoint and resumed
-	Sinks    func() []metrics.Sink // of each attempt; nil for none
+	Crash    bool                  // the first leg is killed two steps after the last checkpoint and resumed
+	Sinks    func() []metrics.Sink // of each leg; nil for none
 }
 
 // Files are where Write puts things below its folder.

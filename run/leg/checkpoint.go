@@ -1,6 +1,6 @@
 // What every run does with its checkpoints: write one, let old ones go, find the newest that can be trusted.
 
-package attempt
+package leg
 
 import (
 	"context"

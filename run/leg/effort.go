@@ -1,7 +1,7 @@
 // How long a run would take: the arithmetic that it needs, by the speed of this machine. It is right within a factor of two or
 // so where lengths are known, and a bound where they are not.
 
-package attempt
+package leg
 
 import (
 	"fmt"

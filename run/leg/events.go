@@ -1,6 +1,6 @@
 // The events of a run: opened, or continued at a checkpoint.
 
-package attempt
+package leg
 
 import (
 	"errors"

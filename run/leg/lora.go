@@ -1,6 +1,6 @@
 // Adapters in a run: the one that training starts from, and what the run leaves behind.
 
-package attempt
+package leg
 
 import (
 	"context"
@@ -92,7 +92,7 @@ func Holds(base string) string {
 	return "model"
 }
 
-// ExportTo writes the learner's weights to a folder of the run, in place of what an attempt left there that was killed
+// ExportTo writes the learner's weights to a folder of the run, in place of what a leg left there that was killed
 // afterwards: one model with weights of type dtype, or the adapter alone.
 func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner, c recipe.LoRAConfig, dtype string) error {
 	if err := os.RemoveAll(dir); err != nil {

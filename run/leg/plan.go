@@ -1,6 +1,6 @@
 // --dry-run: what a run would read, hold in memory, compute and write. Nothing is touched.
 
-package attempt
+package leg
 
 import (
 	"fmt"

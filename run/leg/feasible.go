@@ -1,6 +1,6 @@
 // What every run asks and says before it starts.
 
-package attempt
+package leg
 
 import (
 	"context"

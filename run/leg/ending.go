@@ -1,6 +1,6 @@
 // How every run ends: why, what its last events say, and the report.
 
-package attempt
+package leg
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func StoppedAfter(f *folder.Folder, step int64, view View, err error) error {
 	return &problem.Problem{Code: problem.Interrupted, Where: f.Path, What: fmt.Sprintf("stopped after step %d", step), Fix: "the same command resumes: " + view.Command, Err: err}
 }
 
-// Ending is the last events of an attempt that ended with err.
+// Ending is the last events of a leg that ended with err.
 func Ending(err error, view View, started time.Time, step int64) []metrics.Event {
 	ended := metrics.RunEnded{Outcome: "finished", Seconds: time.Since(started).Seconds(), PeakRSSBytes: machine.PeakRSS()}
 	if err == nil {
@@ -97,7 +97,7 @@ func noReport(f *folder.Folder, err error) error {
 // CloseEvents ends the events and the kept rollouts.
 func CloseEvents(f *folder.Folder, log *metrics.Log, keeper *metrics.Keeper) error {
 	if err := errors.Join(keeper.Close(), log.Close()); err != nil {
-		return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "the events of this attempt are not complete", Why: problem.Reason(err), Fix: "make room; the weights and the checkpoints are whole", Err: err}
+		return &problem.Problem{Code: problem.Resource, Where: f.Path, What: "the events of this leg are not complete", Why: problem.Reason(err), Fix: "make room; the weights and the checkpoints are whole", Err: err}
 	}
 	return nil
 }

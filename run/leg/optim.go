@@ -1,6 +1,6 @@
 // The optimizer's settings in the words of the engine, for a policy, a critic and supervised fine-tuning alike.
 
-package attempt
+package leg
 
 import (
 	"strings"

@@ -1,7 +1,7 @@
 // Alarms that come back. One that is raised in every step would bury the others: after the first it is told again as it becomes
 // more and more, and the end says how often it was.
 
-package attempt
+package leg
 
 import (
 	"fmt"
