@@ -33,7 +33,7 @@ Example:
 }
 
 func (c *modelEncodeCmd) Run(ctx context.Context, a *app) error {
-	text, err := c.open("")
+	text, err := c.open("", "")
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ Example:
 }
 
 func (c *modelDecodeCmd) Run(ctx context.Context, a *app) error {
-	text, err := c.open("")
+	text, err := c.open("", "")
 	if err != nil {
 		return err
 	}
@@ -62,17 +62,18 @@ func (c *modelDecodeCmd) Run(ctx context.Context, a *app) error {
 }
 
 // open reads the texts that the command needs.
-func (f *textFlags) open(template string) (*models.Text, error) {
+func (f *textFlags) open(template, named string) (*models.Text, error) {
 	if f.Model == "" && f.Tokenizer == "" && template == "" {
 		return nil, &problem.Problem{Code: problem.Usage, What: "no model", Fix: "name a model folder, or a file with --tokenizer"}
 	}
-	return models.OpenText(f.Model, f.Tokenizer, template)
+	return models.TextFiles{Model: f.Model, Tokenizer: f.Tokenizer, Template: template, Named: named}.Open()
 }
 
 // modelRenderCmd is `molt model render`.
 type modelRenderCmd struct {
 	textFlags
-	Template string `placeholder:"FILE" help:"Use this chat template (Jinja)."`
+	Template string `xor:"template" placeholder:"FILE" help:"Use this chat template (Jinja)."`
+	Named    string `name:"template-name" xor:"template" placeholder:"NAME" help:"Use the model's chat template of this name (default tool_use where a line has tools and there is one, else default)."`
 	Date     string `placeholder:"YYYY-MM-DD" help:"What the template is told when it asks for the date (default 2024-07-26, as in every run)."`
 }
 
@@ -96,11 +97,11 @@ func (c *modelRenderCmd) Run(ctx context.Context, a *app) error {
 			return &problem.Problem{Code: problem.Usage, Where: "--date", What: fmt.Sprintf("%q is not a date", c.Date), Fix: "write it like 2026-01-31"}
 		}
 	}
-	text, err := c.open(c.Template)
+	text, err := c.open(c.Template, c.Named)
 	if err != nil {
 		return err
 	}
-	if text.Source == "" {
+	if len(text.Sources) == 0 {
 		return &problem.Problem{Code: problem.Template, Where: c.Model, What: "there is no chat template", Fix: "name one with --template"}
 	}
 	return a.answerLines(ctx, inspect.Render(text, now))

@@ -1,4 +1,4 @@
-// What tokenizer_config.json adds to a tokenizer.json. As transformers has it, added_tokens_decoder decides how added tokens
+// What the files beside a tokenizer.json add to it. As transformers has it, added_tokens_decoder decides how added tokens
 // are found, tokens that are named (eos_token and so on) are special, and those that are missing are added. Its
 // add_bos_token and add_eos_token change nothing where there is a tokenizer.json, whose post_processor says it.
 
@@ -9,47 +9,36 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 )
 
-// NewConfigured builds the tokenizer of a model folder from the bytes of its tokenizer.json and its tokenizer_config.json,
-// which may be nil. Where the two contradict each other about an id it is refused. JSON gives the tokenizer.json that says
-// what both say.
-func NewConfigured(file, config []byte) (*Tokenizer, error) {
-	t, err := New(file)
-	if err != nil || config == nil {
-		return t, err
-	}
-	added, err := t.configured(config)
+// NewConfigured builds the tokenizer of a model folder. Where two files contradict each other about an id it is refused.
+// JSON gives the tokenizer.json that says what all of them say.
+func NewConfigured(f Files) (*Tokenizer, error) {
+	t, err := New(f.Tokenizer)
 	if err != nil {
-		return nil, fmt.Errorf("tokenizer: tokenizer_config.json: %w", err)
+		return nil, err
+	}
+	s, err := f.settings()
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	added, err := t.configured(s)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
 	}
 	if slices.Equal(added, t.added) {
 		return t, nil
 	}
-	if file, err = withAdded(file, added); err != nil {
+	file, err := withAdded(f.Tokenizer, added)
+	if err != nil {
 		return nil, fmt.Errorf("tokenizer: tokenizer_config.json: %w", err)
 	}
 	if t, err = New(file); err != nil {
 		return nil, fmt.Errorf("with the tokens of tokenizer_config.json: %w", err)
 	}
 	return t, nil
-}
-
-// tokenConfig is what tokenizer_config.json says of tokens.
-type tokenConfig struct {
-	Decoder    map[string]flagged `json:"added_tokens_decoder"`
-	BOS        flagged            `json:"bos_token"`
-	EOS        flagged            `json:"eos_token"`
-	UNK        flagged            `json:"unk_token"`
-	SEP        flagged            `json:"sep_token"`
-	PAD        flagged            `json:"pad_token"`
-	CLS        flagged            `json:"cls_token"`
-	MASK       flagged            `json:"mask_token"`
-	Additional []flagged          `json:"additional_special_tokens"`
-	Extra      jsontext.Value     `json:"extra_special_tokens"` // a list, or an object from names to tokens
 }
 
 // flagged is a token as text, or as an object with its flags. Content is "" for null.
@@ -81,70 +70,87 @@ func (f flagged) token(id int32, named bool) AddedToken {
 	return a
 }
 
-// configured are the added tokens as the configuration leaves them, by id.
-func (t *Tokenizer) configured(config []byte) ([]AddedToken, error) {
-	var c tokenConfig
-	if err := readable(json.Unmarshal(config, &c)); err != nil {
-		return nil, err
+// configured are the added tokens as the settings leave them, by id.
+func (t *Tokenizer) configured(s *settings) ([]AddedToken, error) {
+	d := additions{t: t, tokens: t.AddedTokens(), at: make(map[string]int), next: int32(t.VocabSize())}
+	named := make(map[string]bool, len(s.named))
+	for _, n := range s.named {
+		named[n.Content] = true
 	}
-	extra, err := c.extra()
-	if err != nil {
-		return nil, fmt.Errorf("extra_special_tokens: %w", err)
+	for i := range d.tokens {
+		d.at[d.tokens[i].Content] = i
+		d.tokens[i].Special = d.tokens[i].Special || s.decoder == nil && named[d.tokens[i].Content]
 	}
-	named := []flagged{c.BOS, c.EOS, c.UNK, c.SEP, c.PAD, c.CLS, c.MASK}
-	isNamed := func(content string) bool {
-		return slices.ContainsFunc(named, func(f flagged) bool { return f.Content == content })
+	if err := d.decideAll(s.decoder, named); err != nil {
+		return nil, fmt.Errorf("tokenizer_config.json: added_tokens_decoder: %w", err)
 	}
-	d := additions{t: t, tokens: t.AddedTokens(), next: int32(t.VocabSize())}
-	if c.Decoder == nil {
-		for i := range d.tokens {
-			d.tokens[i].Special = d.tokens[i].Special || isNamed(d.tokens[i].Content)
-		}
+	if err := d.addOlder(s, named); err != nil {
+		return nil, fmt.Errorf("added_tokens.json: %w", err)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(c.Decoder), byNumber) {
-		id, err := strconv.ParseInt(key, 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("added_tokens_decoder: %.40q is no id", key)
-		}
-		entry := c.Decoder[key]
-		if err := d.decide(entry.token(int32(id), isNamed(entry.Content))); err != nil {
-			return nil, fmt.Errorf("added_tokens_decoder: %w", err)
-		}
+	for _, n := range s.named {
+		d.require(n.flagged)
 	}
-	for _, f := range slices.Concat(named, c.Additional, extra) {
+	for _, f := range s.extra {
 		d.require(f)
 	}
 	slices.SortFunc(d.tokens, func(a, b AddedToken) int { return cmp.Compare(a.ID, b.ID) })
 	return d.tokens, nil
 }
 
-func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-
-func (c *tokenConfig) extra() (extra []flagged, err error) {
-	switch c.Extra.Kind() {
-	case '[':
-		return extra, json.Unmarshal(c.Extra, &extra)
-	case '{':
-		var byName map[string]flagged
-		err := json.Unmarshal(c.Extra, &byName)
-		for _, name := range slices.Sorted(maps.Keys(byName)) {
-			extra = append(extra, byName[name])
-		}
-		return extra, err
-	}
-	return nil, nil
-}
-
-// additions are added tokens while a configuration changes them.
+// additions are added tokens while settings change them.
 type additions struct {
 	t      *Tokenizer
 	tokens []AddedToken
-	next   int32 // the id of the next token that the vocabulary lacks
+	at     map[string]int // by content: the index in tokens
+	next   int32          // the id of the next token that the vocabulary lacks
 }
 
-// find returns the index of a token among the added ones, -1 when it is not there.
-func (d *additions) find(content string) int {
-	return slices.IndexFunc(d.tokens, func(a AddedToken) bool { return a.Content == content })
+// decideAll takes over the entries of added_tokens_decoder, in the order of their ids.
+func (d *additions) decideAll(decoder object, named map[string]bool) error {
+	slices.SortFunc(decoder, func(a, b member) int {
+		return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+	})
+	for _, m := range decoder {
+		id, err := strconv.ParseInt(m.name, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%.40q is no id", m.name)
+		}
+		var entry flagged
+		if err := json.Unmarshal(m.value, &entry); err != nil {
+			return fmt.Errorf("%s: %w", m.name, readable(err))
+		}
+		if err := d.decide(entry.token(int32(id), named[entry.Content])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOlder adds what added_tokens.json lists, {"token": id, …}.
+func (d *additions) addOlder(s *settings, named map[string]bool) error {
+	for _, f := range s.extra {
+		named[f.Content] = true
+	}
+	var entries []AddedToken
+	for _, m := range s.added {
+		var id int64
+		if err := json.Unmarshal(m.value, &id); err != nil || id < 0 || id > maxID {
+			return fmt.Errorf("%.60q: %.40s is no id", m.name, m.value)
+		}
+		entry := flagged{Content: m.name}.token(int32(id), named[m.name])
+		if at, ok := d.at[m.name]; ok {
+			entry = d.tokens[at] // tokenizer.json has its flags
+			entry.ID = int32(id)
+		}
+		entries = append(entries, entry)
+	}
+	slices.SortStableFunc(entries, func(a, b AddedToken) int { return cmp.Compare(a.ID, b.ID) })
+	for _, entry := range entries {
+		if err := d.decide(entry); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decide gives a token the flags of its entry, and adds it where it is missing.
@@ -156,8 +162,8 @@ func (d *additions) decide(entry AddedToken) error {
 	if !known {
 		id = d.next
 	}
-	at := d.find(entry.Content)
-	if at >= 0 {
+	at, added := d.at[entry.Content]
+	if added {
 		id, known = d.tokens[at].ID, true
 	}
 	if id != entry.ID {
@@ -167,7 +173,7 @@ func (d *additions) decide(entry AddedToken) error {
 		}
 		return fmt.Errorf("token %.60q has id %d, but %s %d", entry.Content, entry.ID, where, id)
 	}
-	if at >= 0 {
+	if added {
 		d.tokens[at] = entry
 		return nil
 	}
@@ -177,7 +183,7 @@ func (d *additions) decide(entry AddedToken) error {
 
 // require adds a special token that is missing.
 func (d *additions) require(f flagged) {
-	if f.Content == "" || d.find(f.Content) >= 0 {
+	if _, added := d.at[f.Content]; added || f.Content == "" {
 		return
 	}
 	id, known := d.t.ID(f.Content)
@@ -188,6 +194,7 @@ func (d *additions) require(f flagged) {
 }
 
 func (d *additions) add(token AddedToken) {
+	d.at[token.Content] = len(d.tokens)
 	d.tokens = append(d.tokens, token)
 	d.next = max(d.next, token.ID+1)
 }

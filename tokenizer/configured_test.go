@@ -2,6 +2,7 @@ package tokenizer_test
 
 import (
 	"encoding/json/v2"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,8 @@ func TestConfigured(t *testing.T) {
 	var cases []struct {
 		Name    string
 		Special bool // <x> in tokenizer.json
-		Config  string
+		Files   map[string]string
+		Named   map[string]string
 		Added   []tokenizer.AddedToken
 		IDs     []int32 // of "a <x> b<y>b"
 	}
@@ -41,9 +43,17 @@ func TestConfigured(t *testing.T) {
 		"a word of the model":   `added_tokens: special token "b" is also how ordinary text is spelled`,
 		"a named letter":        `added_tokens: special token "b" is also how ordinary text is spelled`,
 		"another id of a piece": `added_tokens_decoder: token "b" has id 5, but tokenizer.json has it with 1`,
+		"older gap":             `added_tokens.json: token "<y>" has id 20, but it is not in tokenizer.json, where the next free id is 12`,
+		"older, another id":     `added_tokens.json: token "<x>" has id 3, but tokenizer.json has it with 11`,
 	}
 	for _, c := range cases {
-		tok, err := tokenizer.NewConfigured(small(c.Special), []byte(c.Config))
+		files := tokenizer.Files{Tokenizer: small(c.Special)}
+		for name, to := range map[string]*[]byte{"tokenizer_config": &files.Config, "special_tokens_map": &files.SpecialTokens, "added_tokens": &files.AddedTokens} {
+			if text, ok := c.Files[name]; ok {
+				*to = []byte(text)
+			}
+		}
+		tok, err := tokenizer.NewConfigured(files)
 		if want, ok := refused[c.Name]; ok {
 			if delete(refused, c.Name); err == nil || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s: got %v, want %s", c.Name, err, want)
@@ -60,11 +70,19 @@ func TestConfigured(t *testing.T) {
 		if got := tok.EncodeSpecial("a <x> b<y>b"); !slices.Equal(got, c.IDs) {
 			t.Errorf("%s: got %v, want %v", c.Name, got, c.IDs)
 		}
+		named, err := files.Named()
+		got := map[string]string{}
+		for _, n := range named {
+			got[n.Name] = n.Content
+		}
+		if diff := cmp.Diff(c.Named, got); err != nil || diff != "" {
+			t.Errorf("%s: named %v %s", c.Name, err, diff)
+		}
 		if again, err := tokenizer.New(tok.JSON()); err != nil || !slices.Equal(again.AddedTokens(), tok.AddedTokens()) {
 			t.Errorf("%s: its tokenizer.json says something else: %v", c.Name, err)
 		}
 	}
-	if len(cases) < 15 || len(refused) > 0 {
+	if len(cases) < 40 || len(refused) > 0 {
 		t.Errorf("%d cases; not seen: %v", len(cases), refused)
 	}
 }
@@ -73,10 +91,21 @@ func TestConfiguredRefuses(t *testing.T) {
 	for config, want := range map[string]string{
 		`[]`: "tokenizer_config.json: ", `{"added_tokens_decoder": {"x": {"content": "<y>"}}}`: `"x" is no id`,
 		`{"added_tokens_decoder": {"12": {}}}`: "the token with id 12 has no content", `{"bos_token": 3}`: "tokenizer_config.json: ",
-		`{"extra_special_tokens": [3]}`: "extra_special_tokens: ",
+		`{"extra_special_tokens": [3]}`: "extra_special_tokens: ", `{"split_special_tokens": true}`: "split_special_tokens: true is not supported",
+		`{"fast_tokenizer_files": ["tokenizer.json", "tokenizer.4.9.0.json"]}`: `"tokenizer.4.9.0.json" in place of tokenizer.json`,
+		`{` + members(2000) + `}`: "has 2000 members; at most 1024",
 	} {
-		if _, err := tokenizer.NewConfigured(small(true), []byte(config)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tokenizer.NewConfigured(tokenizer.Files{Tokenizer: small(true), Config: []byte(config)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", config, err, want)
 		}
 	}
+}
+
+// members are n members of an object.
+func members(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"name%d_token": "<%d>"`, i, i))
+	}
+	return strings.Join(all, ",")
 }

@@ -15,7 +15,7 @@ func TestCacheLinks(t *testing.T) {
 	cache := t.TempDir()
 	snapshot := filepath.Join(cache, "models--org--name", "snapshots", sha)
 	blobs := filepath.Join(cache, "models--org--name", "blobs")
-	for _, dir := range []string{snapshot, blobs} {
+	for _, dir := range []string{snapshot, blobs, filepath.Join(snapshot, templatesName)} {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -29,14 +29,15 @@ func TestCacheLinks(t *testing.T) {
 	put(t, filepath.Join(cache, "secret.safetensors"), file)
 	put(t, filepath.Join(blobs, "short"), file)
 	for name, target := range map[string]string{
-		"good.safetensors":    "../../blobs/" + sha,
-		"shared.safetensors":  "../../blobs/" + strings.Repeat("e", 40),
-		"else.safetensors":    "../../blobs/" + strings.Repeat("d", 40),
-		"gone.safetensors":    "../../blobs/" + strings.Repeat("f", 64),
-		"short.safetensors":   "../../blobs/short",
-		"up.safetensors":      "../../../secret.safetensors",
-		"through.safetensors": "../../blobs/../../secret.safetensors",
-		"root.safetensors":    filepath.Join(cache, "secret.safetensors"),
+		"good.safetensors":                         "../../blobs/" + sha,
+		"additional_chat_templates/tool_use.jinja": "../../../blobs/" + sha,
+		"shared.safetensors":                       "../../blobs/" + strings.Repeat("e", 40),
+		"else.safetensors":                         "../../blobs/" + strings.Repeat("d", 40),
+		"gone.safetensors":                         "../../blobs/" + strings.Repeat("f", 64),
+		"short.safetensors":                        "../../blobs/short",
+		"up.safetensors":                           "../../../secret.safetensors",
+		"through.safetensors":                      "../../blobs/../../secret.safetensors",
+		"root.safetensors":                         filepath.Join(cache, "secret.safetensors"),
 	} {
 		if err := os.Symlink(target, filepath.Join(snapshot, name)); err != nil {
 			t.Skip("the system has no symbolic links: ", err)
@@ -47,6 +48,9 @@ func TestCacheLinks(t *testing.T) {
 	}
 	if err := os.Symlink("../../blobs/ac/"+sum, filepath.Join(blobs, strings.Repeat("d", 40))); err != nil {
 		t.Fatal(err)
+	}
+	if texts, err := ReadTexts(snapshot); err != nil || len(texts.Templates) != 1 || string(texts.Templates[0].Data) != string(file) {
+		t.Errorf("a template in a folder of the snapshot: %v, %d", err, len(texts.Templates))
 	}
 	for _, name := range []string{"good.safetensors", "shared.safetensors"} {
 		f, err := Open(filepath.Join(snapshot, name))

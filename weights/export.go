@@ -17,15 +17,11 @@ type Form struct {
 // Model is what WriteFolder writes. Byte slices are copied through unread; nil ones are left out.
 type Model struct {
 	Form
-	Config          ModelConfig
-	EOS             []int32 // generation_config.json where Generation is nil; empty leaves it out
-	Generation      []byte  // generation_config.json with all that it suggests
-	Step            int64   // optimizer step that made the weights, for the manifest
-	Tensors         []Tensor
-	Tokenizer       []byte // tokenizer.json
-	TokenizerConfig []byte // tokenizer_config.json
-	ChatTemplate    []byte // chat_template.jinja
-	Templates       []Text // further chat templates by name, in additional_chat_templates/
+	Texts
+	Config  ModelConfig
+	EOS     []int32 // generation_config.json where Generation is nil; empty leaves it out
+	Step    int64   // optimizer step that made the weights, for the manifest
+	Tensors []Tensor
 }
 
 // WriteFolder writes m to dir, which must not exist or be empty. It is there completely or not at all. The tensors must
@@ -117,9 +113,11 @@ func (m Model) fillTexts(w *draft) error {
 	if err != nil {
 		return err
 	}
-	generation := m.Generation
-	if generation == nil && len(m.EOS) > 0 {
-		generation, err = json.Marshal(struct {
+	if err := w.bytes("config.json", config); err != nil {
+		return err
+	}
+	if m.Generation == nil && len(m.EOS) > 0 {
+		m.Generation, err = json.Marshal(struct {
 			BOS *int32  `json:"bos_token_id,omitzero"`
 			EOS []int32 `json:"eos_token_id"`
 		}{m.Config.BOS, m.EOS})
@@ -127,16 +125,10 @@ func (m Model) fillTexts(w *draft) error {
 			return err
 		}
 	}
-	for _, f := range []Text{
-		{"config.json", config},
-		{"generation_config.json", generation},
-		{"tokenizer.json", m.Tokenizer},
-		{"tokenizer_config.json", m.TokenizerConfig},
-		{"chat_template.jinja", m.ChatTemplate},
-	} {
-		if err := w.bytes(f.Name, f.Data); err != nil {
+	for _, p := range m.files() {
+		if err := w.bytes(p.name, *p.text); err != nil {
 			return err
 		}
 	}
-	return w.folder("additional_chat_templates", m.Templates)
+	return w.folder(templatesName, m.Templates)
 }

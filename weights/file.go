@@ -82,14 +82,15 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// blobOf returns what a file of the Hugging Face cache stands for. A snapshot is a folder of links to ../../blobs/SUM, and
-// those may be links in turn to ../../blobs/SU/SUM, which all models share. Nothing else counts.
+// blobOf returns what a file of the Hugging Face cache stands for. A snapshot is a folder of links to ../../blobs/SUM
+// (../../../blobs/SUM from a folder inside), and those may be links in turn to ../../blobs/SU/SUM, which all models share.
+// Nothing else counts.
 func blobOf(root *os.Root, name string) (blob string, ok bool) {
 	target, err := root.Readlink(name)
 	if err != nil {
 		return "", false
 	}
-	blob, ok = strings.CutPrefix(filepath.ToSlash(target), "../../blobs/")
+	blob, ok = strings.CutPrefix(filepath.ToSlash(target), strings.Repeat("../", 2+strings.Count(name, "/"))+"blobs/")
 	sum := blob
 	if prefix, rest, shared := strings.Cut(blob, "/"); shared {
 		ok, sum = ok && len(prefix) == 2 && strings.HasPrefix(rest, prefix), rest

@@ -25,13 +25,10 @@ const (
 
 // Folder is an open model. Reading is safe for concurrent use; Close is not.
 type Folder struct {
-	Config          ModelConfig
-	EOS             []int32   // what ends a generation: generation_config.json's list, else config.json's
-	Tokenizer       []byte    // tokenizer.json; nil when absent
-	TokenizerConfig []byte    // tokenizer_config.json; nil when absent
-	Generation      []byte    // generation_config.json; nil when absent
-	ChatTemplate    []byte    // chat_template.jinja, else tokenizer_config.json's default one; nil when there is none
-	Manifest        *Manifest // nil when the folder was not written here
+	Texts
+	Config   ModelConfig
+	EOS      []int32   // what ends a generation: generation_config.json's list, else config.json's
+	Manifest *Manifest // nil when the folder was not written here
 
 	dir   string
 	files []*File
@@ -57,7 +54,7 @@ func (f *Folder) read(root *os.Root) (err error) {
 	if f.Manifest, err = readManifest(root); err != nil {
 		return err
 	}
-	config, err := f.text(root, "config.json", maxSmallFile)
+	config, err := f.Manifest.text(root, "config.json", maxSmallFile)
 	if err != nil {
 		return err
 	}
@@ -76,31 +73,9 @@ func (f *Folder) read(root *os.Root) (err error) {
 	return f.checkTensors()
 }
 
-// text reads and verifies a file, nil when it is absent.
-func (f *Folder) text(root *os.Root, name string, limit int64) ([]byte, error) {
-	data, err := readSmall(root, name, limit)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, listed := f.listed(name); listed {
-			return nil, fmt.Errorf("%s: missing, although %s lists it", name, manifestName)
-		}
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return data, f.Manifest.verify(name, data)
-}
-
-func (f *Folder) listed(name string) (FileDigest, bool) {
-	if f.Manifest == nil {
-		return FileDigest{}, false
-	}
-	return f.Manifest.file(name)
-}
-
 // openTensors opens model.safetensors or the shards that the index names.
 func (f *Folder) openTensors(root *os.Root) error {
-	index, err := f.text(root, indexName, maxManifest)
+	index, err := f.Manifest.text(root, indexName, maxManifest)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,8 @@ func model(t testing.TB) Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Model{Config: c, EOS: []int32{4, 5}, Step: 17, Tokenizer: []byte(tokenizerJSON), TokenizerConfig: []byte(`{"x":1}`), ChatTemplate: []byte("{{ messages }}")}
+	m := Model{Config: c, EOS: []int32{4, 5}, Step: 17}
+	m.Tokenizer, m.TokenizerConfig, m.ChatTemplate = []byte(tokenizerJSON), []byte(`{"x":1}`), []byte("{{ messages }}")
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, s := range c.Tensors() {
 		n := 1
@@ -287,27 +289,40 @@ func TestShards(t *testing.T) {
 	}
 }
 
-func TestChatTemplates(t *testing.T) {
+// TestTexts: every small file comes back as it was, also without the weights, and must be the one that was written.
+func TestTexts(t *testing.T) {
 	m := model(t)
-	m.ChatTemplate = nil
-	for config, want := range map[string]string{
-		`{"chat_template":"one"}`: "one",
-		`{"chat_template":[{"name":"tool_use","template":"two"},{"name":"default","template":"three"}]}`: "three",
-		`{"chat_template":null}`: "",
-		`{}`:                     "",
-	} {
-		m.TokenizerConfig = []byte(config)
-		f, err := ReadFolder(written(t, m))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(f.ChatTemplate) != want {
-			t.Errorf("%s: got %q, want %q", config, f.ChatTemplate, want)
-		}
-		f.Close()
+	m.Texts = Texts{
+		Tokenizer: []byte(tokenizerJSON), TokenizerConfig: []byte(`{"chat_template": "one"}`), SpecialTokens: []byte(`{"eos_token": "b"}`),
+		AddedTokens: []byte("{}"), Generation: []byte(`{"eos_token_id": 4}`), ChatTemplate: []byte(""), Templates: []Text{{"rag.jinja", []byte("two")}, {"tool_use.jinja", []byte("three")}},
 	}
-	m.TokenizerConfig = []byte(`{"chat_template":[{"name":"rag","template":"x"}]}`)
-	if _, err := ReadFolder(written(t, m)); err == nil || !strings.Contains(err.Error(), "none of the named templates is called default") {
+	dir := written(t, m)
+	f, err := ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	alone, err := ReadTexts(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []Texts{f.Texts, alone} {
+		if !reflect.DeepEqual(got, m.Texts) {
+			t.Errorf("got %q\nwant %q", got, m.Texts)
+		}
+	}
+	tool := filepath.Join(dir, templatesName, "tool_use.jinja")
+	put(t, tool, []byte("other"))
+	if _, err := ReadTexts(dir); err == nil || !strings.Contains(err.Error(), "additional_chat_templates/tool_use.jinja: does not match its checksum") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, manifestName)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxTemplates {
+		put(t, filepath.Join(dir, templatesName, fmt.Sprint(i, ".jinja")), []byte("x"))
+	}
+	if _, err := ReadTexts(dir); err == nil || !strings.Contains(err.Error(), "additional_chat_templates: more than 16 chat templates") {
 		t.Errorf("got %v", err)
 	}
 }

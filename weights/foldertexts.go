@@ -1,38 +1,101 @@
-// The small files of a model folder: end-of-text ids, tokenizer, chat template.
+// The small files of a model folder: end-of-text ids, tokenizer, chat templates.
 
 package weights
 
 import (
-	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"strings"
 )
 
-// readTexts reads everything but config.json and the weights.
-func (f *Folder) readTexts(root *os.Root) error {
-	for _, t := range []struct {
-		to    *[]byte
-		name  string
-		limit int64
-	}{
-		{&f.Tokenizer, "tokenizer.json", maxTokenizer},
-		{&f.TokenizerConfig, "tokenizer_config.json", maxSmallFile},
-		{&f.ChatTemplate, "chat_template.jinja", maxSmallFile},
-		{&f.Generation, "generation_config.json", maxSmallFile},
-	} {
-		data, err := f.text(root, t.name, t.limit)
+// Texts are the small files of a folder as they are, but for its configuration; nil where one is absent.
+type Texts struct {
+	Tokenizer       []byte // tokenizer.json
+	TokenizerConfig []byte // tokenizer_config.json
+	SpecialTokens   []byte // special_tokens_map.json
+	AddedTokens     []byte // added_tokens.json
+	Generation      []byte // generation_config.json
+	ChatTemplate    []byte // chat_template.jinja
+	Templates       []Text // those in additional_chat_templates/, by name; "tool_use.jinja" and so on
+}
+
+// maxTemplates bounds the named templates of a model.
+const maxTemplates = 16
+
+// templatesName is the folder of the named templates.
+const templatesName = "additional_chat_templates"
+
+// textFile is where a text lies.
+type textFile struct {
+	text  *[]byte
+	name  string
+	limit int64 // bytes
+}
+
+func (t *Texts) files() []textFile {
+	return []textFile{
+		{&t.Generation, "generation_config.json", maxSmallFile},
+		{&t.Tokenizer, "tokenizer.json", maxTokenizer},
+		{&t.TokenizerConfig, "tokenizer_config.json", maxSmallFile},
+		{&t.SpecialTokens, "special_tokens_map.json", maxSmallFile},
+		{&t.AddedTokens, "added_tokens.json", maxSmallFile},
+		{&t.ChatTemplate, "chat_template.jinja", maxSmallFile},
+	}
+}
+
+// ReadTexts reads the small files of a folder, which needs nothing else. When the folder has a manifest, they must match it.
+func ReadTexts(dir string) (Texts, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Texts{}, fmt.Errorf("weights: read %s: %w", dir, cause(err))
+	}
+	defer root.Close()
+	m, err := readManifest(root)
+	if err == nil {
+		var t Texts
+		if err = t.read(root, m); err == nil {
+			return t, nil
+		}
+	}
+	return Texts{}, fmt.Errorf("weights: read %s: %w", dir, err)
+}
+
+func (t *Texts) read(root *os.Root, m *Manifest) (err error) {
+	for _, p := range t.files() {
+		if *p.text, err = m.text(root, p.name, p.limit); err != nil {
+			return err
+		}
+	}
+	entries, err := fs.ReadDir(root.FS(), templatesName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", templatesName, cause(err))
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".jinja") {
+			continue
+		}
+		if len(t.Templates) == maxTemplates {
+			return fmt.Errorf("%s: more than %d chat templates", templatesName, maxTemplates)
+		}
+		data, err := m.text(root, templatesName+"/"+e.Name(), maxSmallFile)
 		if err != nil {
 			return err
 		}
-		*t.to = data
+		t.Templates = append(t.Templates, Text{e.Name(), data})
+	}
+	return nil
+}
+
+// readTexts reads everything but config.json and the weights.
+func (f *Folder) readTexts(root *os.Root) error {
+	if err := f.Texts.read(root, f.Manifest); err != nil {
+		return err
 	}
 	if err := f.readEOS(); err != nil {
 		return fmt.Errorf("generation_config.json: %w", err)
-	}
-	if err := f.findTemplate(); err != nil {
-		return fmt.Errorf("tokenizer_config.json: %w", err)
 	}
 	return f.checkVocabulary()
 }
@@ -55,41 +118,6 @@ func (f *Folder) readEOS() error {
 	}
 	if len(g.EOS) > 0 {
 		f.EOS = g.EOS
-	}
-	return nil
-}
-
-// findTemplate takes the chat template out of tokenizer_config.json when it has no file of its own.
-func (f *Folder) findTemplate() error {
-	if f.ChatTemplate != nil || f.TokenizerConfig == nil {
-		return nil
-	}
-	var c struct {
-		Template jsontext.Value `json:"chat_template"`
-	}
-	if err := json.Unmarshal(f.TokenizerConfig, &c); err != nil {
-		return shorten(err)
-	}
-	switch c.Template.Kind() {
-	case '"':
-		var text string
-		if err := json.Unmarshal(c.Template, &text); err != nil {
-			return err
-		}
-		f.ChatTemplate = []byte(text)
-	case '[':
-		var named []struct{ Name, Template string }
-		if err := json.Unmarshal(c.Template, &named, json.MatchCaseInsensitiveNames(true)); err != nil {
-			return fmt.Errorf("chat_template: %w", shorten(err))
-		}
-		for _, n := range named {
-			if n.Name == "default" {
-				f.ChatTemplate = []byte(n.Template)
-			}
-		}
-		if f.ChatTemplate == nil {
-			return errors.New("chat_template: none of the named templates is called default")
-		}
 	}
 	return nil
 }

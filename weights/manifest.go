@@ -94,6 +94,23 @@ func readManifest(root *os.Root) (*Manifest, error) {
 	return &m, nil
 }
 
+// text reads and verifies a file, nil when it is absent.
+func (m *Manifest) text(root *os.Root, name string, limit int64) ([]byte, error) {
+	data, err := readSmall(root, name, limit)
+	switch {
+	case err == nil:
+		return data, m.verify(name, data)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	if m != nil {
+		if _, listed := m.file(name); listed {
+			return nil, fmt.Errorf("%s: missing, although %s lists it", name, manifestName)
+		}
+	}
+	return nil, nil
+}
+
 // verify compares the contents of a file with the manifest. A file that the manifest does not name passes.
 func (m *Manifest) verify(name string, data []byte) error {
 	return m.compare(name, int64(len(data)), func() (string, error) { return hexSum(data), nil })

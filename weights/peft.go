@@ -123,7 +123,7 @@ func readAdapter(root *os.Root, tensors []Spec) (Adapter, error) {
 		return Adapter{}, err
 	}
 	f := &Folder{Manifest: manifest}
-	config, err := f.text(root, adapterConfigName, maxSmallFile)
+	config, err := f.Manifest.text(root, adapterConfigName, maxSmallFile)
 	switch {
 	case err != nil:
 		return Adapter{}, err
@@ -155,7 +155,7 @@ func readAdapter(root *os.Root, tensors []Spec) (Adapter, error) {
 
 // readBase reads the fingerprint of the base that we noted; "" when the folder is not ours.
 func readBase(f *Folder, root *os.Root) (string, error) {
-	data, err := f.text(root, adapterOursName, maxSmallFile)
+	data, err := f.Manifest.text(root, adapterOursName, maxSmallFile)
 	if data == nil || err != nil {
 		return "", err
 	}

@@ -89,9 +89,9 @@ func Render(t *models.Text, now time.Time) Line {
 		if err != nil {
 			return nil, err
 		}
-		options := t.Specials.Options()
-		options.Now, options.Kwargs = now, append(options.Kwargs, variables...)
-		template, err := chat.NewJinja(t.Source, options)
+		options := t.Options
+		options.Now, options.Kwargs = now, slices.Concat(options.Kwargs, variables)
+		template, err := chat.NewTemplates(t.Sources, t.Template, options)
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ func folder(t *testing.T) *models.Text {
 	if err := os.Remove(filepath.Join(dir, "m", "model.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	text, err := models.OpenText(filepath.Join(dir, "m"), "", "")
+	text, err := models.TextFiles{Model: filepath.Join(dir, "m")}.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +110,24 @@ func TestRenderLines(t *testing.T) {
 			t.Errorf("%s: %s; want %s", input, got, want)
 		}
 	}
-	alone := Render(&models.Text{Source: "{{ messages[0].content }}{{ enable_thinking }}{{ a.b }}"}, time.Time{})
+	alone := Render(&models.Text{Sources: []chat.Source{{Name: "default", Text: "{{ messages[0].content }}{{ enable_thinking }}{{ a.b }}"}}}, time.Time{})
 	if got := ask(t, alone, `{"messages": [{"role": "user", "content": "x"}], "enable_thinking": false, "chat_template_kwargs": {"a": {"b": 1.0}}}`); got != `{"prompt":"xFalse1.0"}` {
+		t.Error(got)
+	}
+}
+
+// TestRenderChooses: tools choose their template as in a run, and a name chooses for all.
+func TestRenderChooses(t *testing.T) {
+	text := models.Text{Sources: []chat.Source{{Name: "default", Text: "plain"}, {Name: "tool_use", Text: "tools"}, {Name: "rag", Text: "{{ documents[0] }}"}}}
+	const plain, tools = `{"messages": [{"role": "user", "content": "x"}]}`, `{"messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function", "function": {"name": "f"}}], "documents": ["d"]}`
+	for _, c := range []struct{ name, input, want string }{{"", plain, "plain"}, {"", tools, "tools"}, {"tool_use", plain, "tools"}, {"default", tools, "plain"}, {"rag", tools, "d"}} {
+		text.Template = c.name
+		if got := ask(t, Render(&text, time.Time{}), c.input); got != `{"prompt":"`+c.want+`"}` {
+			t.Errorf("%q, %s: %s", c.name, c.input, got)
+		}
+	}
+	text.Sources, text.Template = text.Sources[2:], ""
+	if got := ask(t, Render(&text, time.Time{}), plain); !strings.Contains(got, `no chat template is called "default"; there are rag`) {
 		t.Error(got)
 	}
 }

@@ -5,12 +5,10 @@ package models
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"molt/chat"
 	"molt/engine"
 	"molt/engine/local"
 	"molt/internal/spell"
@@ -49,22 +47,9 @@ func unwritten(dir string, err error, fix, wider string) error {
 	return p
 }
 
-// written is the model as it is written, without weights: templates stay where the folder that was read has them, since
-// transformers looks into tokenizer_config.json only where there are no files.
+// written is the model as it is written, without weights.
 func (m *Model) written() weights.Model {
-	out := m.texts
-	if len(m.templates) > 1 && !exists(filepath.Join(m.Path, "chat_template.jinja")) {
-		out.ChatTemplate = nil
-	}
-	if files, err := os.ReadDir(filepath.Join(m.Path, additionalTemplates)); err != nil || len(files) == 0 {
-		return out
-	}
-	for _, s := range m.templates {
-		if s.Name != chat.DefaultTemplate {
-			out.Templates = append(out.Templates, weights.Text{Name: s.Name + ".jinja", Data: []byte(s.Text)})
-		}
-	}
-	return out
+	return weights.Model{Config: m.Config, EOS: m.EOS, Texts: m.texts}
 }
 
 // ConvertConfig says what to write in another form.
@@ -100,11 +85,14 @@ func Convert(c ConvertConfig) (*Converted, error) {
 	if err != nil {
 		return nil, &problem.Problem{Code: problem.Usage, Where: "--dtype", What: err.Error(), Fix: "write float32, bfloat16 or float16", Err: err}
 	}
-	m := opened(c.Model, folder)
-	if m.templates, err = readTemplates(c.Model, folder.TokenizerConfig); err != nil {
-		return nil, &problem.Problem{Code: problem.Template, Where: c.Model, What: err.Error(), Fix: "mend the chat templates, or choose another model", Err: err}
+	form := opened(c.Model, folder).written()
+	if form.Tokenizer == nil { // of older files, which are not written
+		tok, err := readTokenizer(c.Model, folder.Texts, folder.Config.VocabSize)
+		if err != nil {
+			return nil, err
+		}
+		form.Tokenizer = tok.JSON()
 	}
-	form := m.written()
 	form.DType, form.MaxShard = to, c.MaxShard
 	if folder.Manifest != nil {
 		form.Step = folder.Manifest.Step

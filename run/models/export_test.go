@@ -38,15 +38,16 @@ func TestConvertKeepsTemplates(t *testing.T) {
 		if _, err := Convert(ConvertConfig{Model: dir, Out: out}); err != nil {
 			t.Fatal(err)
 		}
-		config, _ := os.ReadFile(filepath.Join(dir, "tokenizer_config.json"))
-		want, err := readTemplates(dir, config)
-		if err != nil || len(want) != 2 {
-			t.Fatalf("%d templates, %v", len(want), err)
+		want, err := TextFiles{Model: dir}.Open()
+		if err != nil || len(want.Sources) != 2 {
+			t.Fatalf("%+v, %v", want, err)
 		}
-		config, _ = os.ReadFile(filepath.Join(out, "tokenizer_config.json"))
-		got, err := readTemplates(out, config)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%v %s", err, diff)
+		got, err := TextFiles{Model: out}.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Sources, got.Sources); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

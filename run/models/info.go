@@ -124,7 +124,7 @@ func (m *Model) template() *Template {
 		return nil
 	}
 	t := &Template{Family: "unknown"}
-	source := string(m.texts.ChatTemplate)
+	source := m.source()
 	for _, f := range families {
 		if strings.Contains(source, f.mark) {
 			t.Family = f.name

@@ -100,7 +100,7 @@ func (c InitConfig) outline() (m weights.Model, shape model.Config, err error) {
 	if err != nil {
 		return m, shape, err
 	}
-	m = weights.Model{Config: c.Shape, Tokenizer: tok.JSON()}
+	m = weights.Model{Config: c.Shape, Texts: weights.Texts{Tokenizer: tok.JSON()}}
 	m.Config.VocabSize = tok.VocabSize()
 	if m.EOS, err = c.eos(tok); err != nil {
 		return m, shape, err

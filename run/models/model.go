@@ -9,11 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"molt/chat"
 	"molt/chat/parse"
@@ -43,8 +41,8 @@ type Model struct {
 	Family    *parse.Family     // the syntax of its replies; nil without a chat template
 	FamilyWhy string            // what Family was found by; "" for the plain one
 
-	templates []chat.Source // in the order of the folder
-	texts     weights.Model // tokenizer and template files, copied through on export
+	sources []chat.Source // of the chat templates, in the order of the folder
+	texts   weights.Texts // copied through on export
 }
 
 // Open reads the folder at path, or says in one sentence why it is refused.
@@ -65,18 +63,14 @@ func Open(path string) (*Model, error) {
 	if m.Shape, m.Weights, err = local.Read(folder); err != nil {
 		return nil, unusable(path, path, err)
 	}
-	return m, m.readTexts(folder)
+	return m, m.readTexts()
 }
 
 // opened is the model in a folder, but for its weights and what its texts mean.
 func opened(path string, folder *weights.Folder) *Model {
-	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS}
+	m := &Model{Path: path, Config: folder.Config, EOS: folder.EOS, texts: folder.Texts}
 	if folder.Manifest != nil {
 		m.Steps = folder.Manifest.Step
-	}
-	m.texts = weights.Model{
-		Config: folder.Config, EOS: folder.EOS, Generation: folder.Generation,
-		Tokenizer: folder.Tokenizer, TokenizerConfig: folder.TokenizerConfig, ChatTemplate: folder.ChatTemplate,
 	}
 	return m
 }
@@ -96,58 +90,30 @@ func unusable(name, path string, err error) error {
 	return p
 }
 
-func (m *Model) readTexts(folder *weights.Folder) error {
-	tok, err := readTokenizer(m.Path, filepath.Join(m.Path, "tokenizer.json"), folder.Tokenizer, folder.TokenizerConfig, m.Config.VocabSize)
+// readTexts opens tokenizer and templates.
+func (m *Model) readTexts() error {
+	text, err := newText(m.Path, m.texts, m.Config.VocabSize)
 	if err != nil {
 		return err
 	}
-	if folder.Tokenizer == nil {
-		m.texts.Tokenizer = tok.JSON() // of older files
+	m.Tok, m.Options, m.sources = text.Tok, text.Options, text.Sources
+	if m.texts.Tokenizer == nil {
+		m.texts.Tokenizer = m.Tok.JSON() // of older files
 	}
-	m.Tok = tok
-	if folder.ChatTemplate == nil {
+	if len(m.sources) == 0 {
 		return nil
 	}
-	options, err := templateOptions(folder.TokenizerConfig, token(tok, m.Config.BOS), m.eosText(tok))
-	if err != nil {
-		return &problem.Problem{Code: problem.Tokenizer, Where: filepath.Join(m.Path, "tokenizer_config.json"), What: err.Error(), Fix: "mend the file", Err: err}
-	}
-	if m.templates, err = readTemplates(m.Path, folder.TokenizerConfig); err != nil {
-		return &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "mend the chat templates, or choose another model", Err: err}
-	}
-	m.Options = options
-	template, err := chat.NewTemplates(m.templates, "", options)
+	template, err := chat.NewTemplates(m.sources, "", m.Options)
 	if err == nil {
 		m.Template = template
-		m.Renderer, err = chat.NewRenderer(template, tok)
-	}
-	if err == nil {
-		m.Family, m.FamilyWhy = parse.Detect(template.Source(), func(token string) bool { _, ok := tok.ID(token); return ok })
-		m.Renderer = m.Renderer.WithReader(m.Family.Reader())
+		m.Renderer, err = chat.NewRenderer(template, m.Tok)
 	}
 	if err != nil {
 		return &problem.Problem{Code: problem.Template, Where: m.Path, What: err.Error(), Fix: "mend chat_template.jinja, or choose another model", Err: err}
 	}
+	m.Family, m.FamilyWhy = parse.Detect(template.Source(), func(token string) bool { _, ok := m.Tok.ID(token); return ok })
+	m.Renderer = m.Renderer.WithReader(m.Family.Reader())
 	return nil
-}
-
-// PromptDate is the day that templates show which show today's: the same in every run, so that a run that goes on tomorrow,
-// and the model that it leaves, see the prompts of today. It is the one that Llama's templates show without a date.
-var PromptDate = time.Date(2024, time.July, 26, 0, 0, 0, 0, time.UTC)
-
-// templateOptions are what a template sees of the model: the tokens that tokenizer_config.json names, and bos and eos of
-// config.json where there is no such file.
-func templateOptions(config []byte, bos, eos string) (chat.JinjaOptions, error) {
-	o := chat.JinjaOptions{BOS: bos, EOS: eos}
-	if config != nil {
-		s, err := ReadSpecials(config)
-		if err != nil {
-			return o, err
-		}
-		o = s.Options()
-	}
-	o.Now = PromptDate
-	return o, nil
 }
 
 // NeedTemplate refuses a model that holds no conversation.
@@ -173,32 +139,28 @@ func (m *Model) Release() {
 func (m *Model) Identify(inputs map[string]string) {
 	inputs["model"] = m.Weights.Fingerprint
 	inputs["model's config.json"] = fingerprint(fmt.Appendf(nil, "%+v", m.Shape), fmt.Append(nil, m.EOS))
-	inputs["model's tokenizer.json"] = fingerprint(m.texts.Tokenizer)
-	inputs["model's chat template"] = fingerprint(m.texts.ChatTemplate)
-	for _, s := range m.templates {
+	inputs["model's tokenizer.json"] = fingerprint(m.Tok.JSON())
+	inputs["model's chat template"] = fingerprint([]byte(m.source()))
+	for _, s := range m.sources {
 		if s.Name != chat.DefaultTemplate {
 			inputs["model's chat template "+s.Name] = fingerprint([]byte(s.Text))
 		}
 	}
 }
 
+// source is the text of the default chat template, "" without one.
+func (m *Model) source() string {
+	for _, s := range m.sources {
+		if s.Name == chat.DefaultTemplate {
+			return s.Text
+		}
+	}
+	return ""
+}
+
 func fingerprint(parts ...[]byte) string {
 	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
 	return hex.EncodeToString(sum[:8])
-}
-
-func token(tok *tokenizer.Tokenizer, id *int32) string {
-	if id == nil {
-		return ""
-	}
-	return tok.Token(*id)
-}
-
-func (m *Model) eosText(tok *tokenizer.Tokenizer) string {
-	if len(m.EOS) == 0 {
-		return ""
-	}
-	return tok.Token(m.EOS[0])
 }
 
 // Stops are the ids that end a turn.

@@ -3,60 +3,28 @@
 package models
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"molt/chat"
+	"molt/weights"
 )
 
-// additionalTemplates holds the templates that have a name.
-const additionalTemplates = "additional_chat_templates"
-
-// maxTemplates bounds the named templates of a model.
-const maxTemplates = 16
-
-// readTemplates finds a folder's templates as transformers does: chat_template.jinja, which is the default one, and those in
+// readSources finds a folder's templates as transformers does: chat_template.jinja, which is the default one, and those in
 // additional_chat_templates/ by their names; without such files, what tokenizer_config.json says.
-func readTemplates(dir string, config []byte) ([]chat.Source, error) {
+func readSources(t weights.Texts) ([]chat.Source, error) {
 	var sources []chat.Source
-	add := func(name, file string) error {
-		text, err := readSmall(file)
-		if err != nil {
-			return err
-		}
-		sources = append(sources, chat.Source{Name: name, Text: string(text)})
-		return nil
+	if t.ChatTemplate != nil {
+		sources = append(sources, chat.Source{Name: chat.DefaultTemplate, Text: string(t.ChatTemplate)})
 	}
-	if file := filepath.Join(dir, "chat_template.jinja"); exists(file) {
-		if err := add(chat.DefaultTemplate, file); err != nil {
-			return nil, err
-		}
+	for _, file := range t.Templates {
+		s := chat.Source{Name: strings.TrimSuffix(file.Name, ".jinja"), Text: string(file.Data)}
+		sources = append(slices.DeleteFunc(sources, func(other chat.Source) bool { return other.Name == s.Name }), s)
 	}
-	extra := filepath.Join(dir, additionalTemplates)
-	files, err := os.ReadDir(extra)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, file := range files {
-		name, ok := strings.CutSuffix(file.Name(), ".jinja")
-		if !ok {
-			continue
-		}
-		if len(sources) == maxTemplates {
-			return nil, fmt.Errorf("more than %d chat templates", maxTemplates)
-		}
-		if err := add(name, filepath.Join(extra, file.Name())); err != nil {
-			return nil, err
-		}
-	}
-	if len(sources) > 0 || config == nil {
+	if len(sources) > 0 || t.TokenizerConfig == nil {
 		return sources, nil
 	}
-	v, err := chat.ParseValue(config)
+	v, err := chat.ParseValue(t.TokenizerConfig)
 	if err != nil {
 		return nil, err
 	}

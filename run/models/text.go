@@ -1,162 +1,146 @@
-// What turns text into ids and back, without the weights: tokenizer, chat template, and the tokens that templates name.
+// What turns text into ids and back, and conversations into text, without the weights: tokenizer, chat templates, and the
+// tokens that templates call by name.
 
 package models
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"molt/chat"
+	"molt/internal/spell"
 	"molt/run/problem"
 	"molt/tokenizer"
+	"molt/weights"
 )
 
-// Text is a tokenizer, a chat template, or both.
+// Text is a tokenizer, chat templates, or both.
 type Text struct {
 	Tok      *tokenizer.Tokenizer // nil without one
-	Source   string               // of the chat template; "" without one
-	Specials Specials
+	Sources  []chat.Source        // of the chat templates
+	Template string               // name of the one to use; "" chooses for each conversation
+	Options  chat.JinjaOptions    // what templates see of the tokenizer
 }
 
-// Specials are the tokens that templates call by name: bos_token and so on, as tokenizer_config.json spells them.
-type Specials map[string]string
+// TextFiles says where they are. At least one of Model, Tokenizer and Template is given.
+type TextFiles struct {
+	Model     string // folder, which may hold nothing else; "" is that of Tokenizer
+	Tokenizer string // a tokenizer.json in place of the folder's
+	Template  string // a template in place of the folder's
+	Named     string // name of one of the folder's templates; "" chooses for each conversation
+}
 
-const maxTextFile = 16 << 20 // bytes of a template or a configuration
-
-// OpenText reads the texts of a model folder, which may hold nothing else. A file that is named takes the folder's place.
-func OpenText(model, tokenizerFile, templateFile string) (*Text, error) {
-	t := &Text{Specials: Specials{}}
-	folder := model
-	if folder == "" {
-		folder = filepath.Dir(tokenizerFile)
+// Open reads the texts.
+func (f TextFiles) Open() (*Text, error) {
+	texts, dir, err := f.read()
+	if err != nil {
+		return nil, err
 	}
-	if tokenizerFile != "" || model != "" {
-		if err := t.readTokenizer(folder, tokenizerFile); err != nil {
+	t := &Text{Options: templateOptions(nil)}
+	if dir != "" {
+		if t, err = newText(dir, texts, 0); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.readConfig(filepath.Join(folder, "tokenizer_config.json")); err != nil {
-		return nil, err
-	}
-	if templateFile == "" && model != "" {
-		if at := filepath.Join(model, "chat_template.jinja"); exists(at) {
-			templateFile = at
-		}
-	}
-	if templateFile != "" {
-		source, err := readSmall(templateFile)
+	t.Template = f.Named
+	if f.Template != "" {
+		source, err := readSmall(f.Template)
 		if err != nil {
-			return nil, refusedText(problem.Template, templateFile, err)
+			return nil, &problem.Problem{Code: problem.Template, Where: f.Template, What: problem.Reason(err), Fix: "mend the file, or name another", Err: err}
 		}
-		t.Source = string(source)
+		t.Sources = []chat.Source{{Name: chat.DefaultTemplate, Text: string(source)}}
+	}
+	if f.Named != "" && !slices.ContainsFunc(t.Sources, func(s chat.Source) bool { return s.Name == f.Named }) {
+		return nil, &problem.Problem{Code: problem.Template, Where: dir, What: fmt.Sprintf("no chat template is called %q", f.Named), Fix: t.choice()}
 	}
 	return t, nil
 }
 
-// readTokenizer reads the tokenizer of a folder, or a file in place of its tokenizer.json.
-func (t *Text) readTokenizer(folder, file string) (err error) {
-	named := file != ""
-	if !named {
-		file = filepath.Join(folder, "tokenizer.json")
+// read finds the files. dir is the folder that they are from, "" when there is none.
+func (f TextFiles) read() (texts weights.Texts, dir string, err error) {
+	dir = f.Model
+	if dir == "" && f.Tokenizer != "" {
+		dir = filepath.Dir(f.Tokenizer)
 	}
-	var data []byte
-	if named || exists(file) {
-		if data, err = ReadTokenizer(file); err != nil {
-			return err
-		}
+	if dir == "" {
+		return texts, "", nil
 	}
-	at := filepath.Join(folder, "tokenizer_config.json")
-	config, err := readSmall(at)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return refusedText(problem.Tokenizer, at, err)
+	if texts, err = weights.ReadTexts(dir); err != nil {
+		return texts, dir, unusable(dir, "", err)
 	}
-	t.Tok, err = readTokenizer(folder, file, data, config, 0)
-	return err
+	if f.Tokenizer != "" {
+		texts.Tokenizer, err = ReadTokenizer(f.Tokenizer)
+	}
+	return texts, dir, err
 }
 
-func refusedText(code problem.Code, path string, err error) error {
-	var p *problem.Problem
-	if errors.As(err, &p) {
-		return err
+// newText makes sense of the texts of the folder dir. rows is the number of rows of the embedding, 0 where there is no model.
+func newText(dir string, texts weights.Texts, rows int) (*Text, error) {
+	tok, err := readTokenizer(dir, texts, rows)
+	if err != nil {
+		return nil, err
 	}
-	return &problem.Problem{Code: code, Where: path, What: err.Error(), Fix: "mend the file, or name another", Err: err}
+	named, err := tokenFiles(texts).Named()
+	if err != nil {
+		return nil, &problem.Problem{Code: problem.Tokenizer, Where: dir, What: err.Error(), Fix: "mend the file", Err: err}
+	}
+	sources, err := readSources(texts)
+	if err != nil {
+		return nil, &problem.Problem{Code: problem.Template, Where: dir, What: err.Error(), Fix: "mend the chat templates, or choose another model", Err: err}
+	}
+	return &Text{Tok: tok, Sources: sources, Options: templateOptions(named)}, nil
 }
+
+// choice says which templates there are.
+func (t *Text) choice() string {
+	var names []string
+	for _, s := range t.Sources {
+		names = append(names, spell.Quoted(s.Name))
+	}
+	if len(names) == 0 {
+		return "the model has no chat template; name a file with --template"
+	}
+	return "it has " + strings.Join(names, ", ")
+}
+
+// PromptDate is the day that templates show which show today's: the same in every run, so that a run that goes on tomorrow,
+// and the model that it leaves, see the prompts of today. It is the one that Llama's templates show without a date.
+var PromptDate = time.Date(2024, time.July, 26, 0, 0, 0, 0, time.UTC)
+
+// templateOptions are what a template sees of named tokens.
+func templateOptions(named []tokenizer.NamedToken) chat.JinjaOptions {
+	o := chat.JinjaOptions{Now: PromptDate}
+	for _, t := range named {
+		switch t.Name {
+		case "bos_token":
+			o.BOS = t.Content
+		case "eos_token":
+			o.EOS = t.Content
+		default:
+			o.Kwargs = append(o.Kwargs, chat.Member{Name: t.Name, Value: chat.String(t.Content)})
+		}
+	}
+	return o
+}
+
+const maxTextFile = 16 << 20 // bytes of a template
 
 func readSmall(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxTextFile {
-		err = errors.New("the file is larger than any template or configuration")
+		err = errors.New("the file is larger than any template")
+	}
+	if err == nil && info.IsDir() {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("is a folder")}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
-}
-
-// readConfig takes the named tokens, and the template where it is written there, out of tokenizer_config.json.
-func (t *Text) readConfig(path string) error {
-	data, err := readSmall(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return refusedText(problem.Tokenizer, path, err)
-	}
-	if t.Specials, err = ReadSpecials(data); err != nil {
-		return refusedText(problem.Tokenizer, path, err)
-	}
-	var c struct {
-		Template json.RawMessage `json:"chat_template"`
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return refusedText(problem.Tokenizer, path, err)
-	}
-	var named []struct{ Name, Template string }
-	switch {
-	case len(c.Template) == 0:
-	case json.Unmarshal(c.Template, &t.Source) == nil:
-	case json.Unmarshal(c.Template, &named) == nil:
-		for _, n := range named {
-			if n.Name == "default" {
-				t.Source = n.Template
-			}
-		}
-	}
-	return nil
-}
-
-// ReadSpecials finds the named tokens in the text of a tokenizer_config.json. A token is text, or an object with content.
-func ReadSpecials(config []byte) (Specials, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(config, &fields); err != nil {
-		return nil, err
-	}
-	s := Specials{}
-	for _, name := range []string{"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"} {
-		var text string
-		var object struct{ Content string }
-		if json.Unmarshal(fields[name], &text) == nil {
-			object.Content = text
-		} else if json.Unmarshal(fields[name], &object) != nil {
-			continue
-		}
-		if object.Content != "" {
-			s[name] = object.Content
-		}
-	}
-	return s, nil
-}
-
-// Options are what a template sees of the specials.
-func (s Specials) Options() chat.JinjaOptions {
-	o := chat.JinjaOptions{BOS: s["bos_token"], EOS: s["eos_token"]}
-	for _, name := range []string{"unk_token", "pad_token", "sep_token", "cls_token", "mask_token"} {
-		if text := s[name]; text != "" {
-			o.Kwargs = append(o.Kwargs, chat.Member{Name: name, Value: chat.String(text)})
-		}
-	}
-	return o
 }

@@ -1,4 +1,4 @@
-// The tokenizer of a model folder: tokenizer.json with what tokenizer_config.json adds to it, or the two files of GPT-2.
+// The tokenizer of a model folder: tokenizer.json with what the files beside it add, or the two files of GPT-2.
 
 package models
 
@@ -11,21 +11,23 @@ import (
 	"molt/internal/spell"
 	"molt/run/problem"
 	"molt/tokenizer"
+	"molt/weights"
 )
 
-// readTokenizer builds the tokenizer of the folder dir from its tokenizer.json and tokenizer_config.json, nil where it has
-// none. where is the path of the first. rows is the number of rows of the embedding, 0 where there is no model.
-func readTokenizer(dir, where string, file, config []byte, rows int) (*tokenizer.Tokenizer, error) {
-	if file == nil {
+// readTokenizer builds the tokenizer of the folder dir from its texts. rows is the number of rows of the embedding, 0 where
+// there is no model.
+func readTokenizer(dir string, texts weights.Texts, rows int) (*tokenizer.Tokenizer, error) {
+	where, files := filepath.Join(dir, "tokenizer.json"), tokenFiles(texts)
+	if files.Tokenizer == nil {
 		var err error
-		if file, err = olderTokenizer(dir, config); err != nil {
+		if files.Tokenizer, err = olderTokenizer(dir, files.Config); err != nil {
 			return nil, err
 		}
 		where = filepath.Join(dir, "vocab.json")
 	}
-	tok, err := tokenizer.NewConfigured(file, config)
+	tok, err := tokenizer.NewConfigured(files)
 	if err != nil {
-		if strings.Contains(err.Error(), "tokenizer_config.json") {
+		if strings.Contains(err.Error(), "tokenizer_config.json") || strings.Contains(err.Error(), "added_tokens.json") || strings.Contains(err.Error(), "special_tokens_map.json") {
 			where = dir
 		}
 		return nil, &problem.Problem{Code: problem.Tokenizer, Where: where, What: err.Error(), Fix: "choose a model whose tokenizer is supported", Err: err}
@@ -38,6 +40,11 @@ func readTokenizer(dir, where string, file, config []byte, rows int) (*tokenizer
 		}
 	}
 	return tok, nil
+}
+
+// tokenFiles are the texts that say what tokens there are.
+func tokenFiles(t weights.Texts) tokenizer.Files {
+	return tokenizer.Files{Tokenizer: t.Tokenizer, Config: t.TokenizerConfig, SpecialTokens: t.SpecialTokens, AddedTokens: t.AddedTokens}
 }
 
 // olderTokenizer makes a tokenizer.json of vocab.json and merges.txt, or says why the folder's tokenizer is refused.

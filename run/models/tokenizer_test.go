@@ -1,6 +1,7 @@
 package models
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,7 @@ func TestOlderTokenizer(t *testing.T) {
 	write(t, dir, "vocab.json", vocab+"}")
 	write(t, dir, "merges.txt", "#version: 0.2\na b\n")
 	write(t, dir, "tokenizer_config.json", `{"tokenizer_class": "GPT2Tokenizer", "bos_token": "<|endoftext|>", "pad_token": "<pad>"}`)
-	text, err := OpenText(dir, "", "")
+	text, err := (TextFiles{Model: dir}).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestOlderTokenizer(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	write(t, dir, "tokenizer_config.json", `{"tokenizer_class": "Qwen2Tokenizer"}`)
-	if _, err := OpenText(dir, "", ""); !isProblem(err, problem.Tokenizer, `names no GPT2Tokenizer (tokenizer_class "Qwen2Tokenizer")`) || !strings.Contains(err.Error(), "save_pretrained") {
+	if _, err := (TextFiles{Model: dir}).Open(); !isProblem(err, problem.Tokenizer, `names no GPT2Tokenizer (tokenizer_class "Qwen2Tokenizer")`) || !strings.Contains(err.Error(), "save_pretrained") {
 		t.Errorf("got %v", err)
 	}
 	for file, want := range map[string]string{
@@ -47,9 +48,44 @@ func TestOlderTokenizer(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, dir, file, "x")
-		if _, err := OpenText(dir, "", ""); !isProblem(err, problem.Tokenizer, want) {
+		if _, err := (TextFiles{Model: dir}).Open(); !isProblem(err, problem.Tokenizer, want) {
 			t.Errorf("%s: got %v, want %q", file, err, want)
 		}
+	}
+}
+
+// TestConvertWritesOlderTokenizer: a converted model keeps a tokenizer that stands in vocab.json and merges.txt.
+func TestConvertWritesOlderTokenizer(t *testing.T) {
+	dir := tinyModel(t, nil)
+	if err := os.Remove(filepath.Join(dir, "tokenizer.json")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "tokenizer_config.json", `{"tokenizer_class": "GPT2Tokenizer"}`)
+	vocab := map[string]int{}
+	base, err := tokenizer.Train(func(func(string) bool) {}, 256, nil, tokenizer.TrainOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range int32(256) {
+		vocab[base.Token(id)] = int(id)
+	}
+	text, err := json.Marshal(vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "vocab.json", string(text))
+	write(t, dir, "merges.txt", "#version: 0.2\n")
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := Convert(ConvertConfig{Model: dir, Out: out}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := (TextFiles{Model: dir}).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := (TextFiles{Model: out}).Open()
+	if err != nil || !slices.Equal(before.Tok.EncodeSpecial("abc"), after.Tok.EncodeSpecial("abc")) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -58,7 +94,7 @@ func TestOlderTokenizer(t *testing.T) {
 func TestAddedByConfiguration(t *testing.T) {
 	dir := tinyModel(t, nil)
 	write(t, dir, "tokenizer_config.json", `{"pad_token": "<pad>"}`)
-	text, err := OpenText(dir, "", "")
+	text, err := (TextFiles{Model: dir}).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
