@@ -31,6 +31,7 @@ type Request struct {
 	Key      Key    // which random numbers to use
 	Session  string // requests of one session extend each other: a hint where cached KV may be found; "" for none
 	Tag      string // names the request in errors and logs
+	Earlier  int    // of a reply that goes on: so many ids at the end of Prompt were sampled for it before
 
 	// Constrain begins a constraint of this reply; nil for none. It needs Capabilities.Constrained.
 	Constrain func() Constraint
@@ -59,6 +60,32 @@ type Sampling struct {
 	MaxTokens     int       // stop after so many ids; at least 1
 	StopTokens    []int32   // stop after sampling one of these (the EOS list); it stays in the reply
 	StopSequences [][]int32 // stop after sampling one of these runs of ids; it stays in the reply
+
+	// What follows changes the logits that ids are drawn by, Bias first, and needs Capabilities.Shapes. Log-probs stay those of
+	// the logits as they were: what was sampled under any of these is no free sample of the policy.
+	Bias              []Bias
+	RepetitionPenalty float32 // divides positive logits of ids in the prompt or the reply, multiplies negative ones; 0 and 1 do nothing
+	FrequencyPenalty  float32 // is taken off an id's logit for each time that the reply has it
+	PresencePenalty   float32 // is taken off the logits of ids that the reply has
+	MinTokens         int     // before so many ids no stop token can be sampled, unless nothing else can
+
+	Top int // report so many of the likeliest ids with each token; 0 to Capabilities.Top
+}
+
+// Bias is added to the logit of an id.
+type Bias struct {
+	ID    int32
+	Value float32
+}
+
+// Shapes reports whether the settings change the logits that ids are drawn by.
+func (s *Sampling) Shapes() bool {
+	return len(s.Bias) > 0 || s.Penalizes() || s.MinTokens > 0
+}
+
+// Penalizes reports whether logits depend on which ids came before.
+func (s *Sampling) Penalizes() bool {
+	return s.FrequencyPenalty != 0 || s.PresencePenalty != 0 || s.RepetitionPenalty != 0 && s.RepetitionPenalty != 1
 }
 
 // Key selects the random numbers of a request. The draw for the i-th sampled token is a function of Key and i alone, so a
@@ -75,6 +102,13 @@ type Token struct {
 	ID      int32
 	Logp    float32 // nats, under the whole distribution at the sampling temperature (at temperature 1 when greedy)
 	Version traj.Version
+	Top     []Ranked // the likeliest ids in its place, when they were asked for; likeliest first, the lowest id first among equals
+}
+
+// Ranked is an id and its log-prob, as in Token.
+type Ranked struct {
+	ID   int32
+	Logp float32
 }
 
 // Reply is what one Generate returned.
@@ -94,6 +128,8 @@ type Capabilities struct {
 	Vocab         int    // ids are 0..Vocab-1
 	MaxTokens     int    // longest prompt plus reply
 	Constrained   bool   // honours Request.Constrain
+	Shapes        bool   // honours the Sampling that changes logits
+	Top           int    // the most that Sampling.Top may ask for
 }
 
 // Scorer computes what a model makes of given tokens. A reference that never changes is no more than that. It is driven by

@@ -25,6 +25,12 @@ func (r *Request) Validate(c Capabilities) error {
 	if err := r.Sampling.Validate(c.Vocab); err != nil {
 		return fmt.Errorf("engine: request %q: %w", r.Tag, err)
 	}
+	if r.Sampling.Shapes() && !c.Shapes || r.Sampling.Top > c.Top {
+		return fmt.Errorf("engine: request %q asks for a bias, a penalty, a least number of tokens or alternatives that %s cannot give", r.Tag, c.Name)
+	}
+	if r.Earlier < 0 || r.Earlier > len(r.Prompt) {
+		return fmt.Errorf("engine: request %q: %d of %d prompt ids were sampled before", r.Tag, r.Earlier, len(r.Prompt))
+	}
 	if r.Constrain != nil && !c.Constrained {
 		return fmt.Errorf("engine: request %q constrains its reply, and %s cannot", r.Tag, c.Name)
 	}
@@ -48,6 +54,9 @@ func (s *Sampling) Validate(vocab int) error {
 	case s.MaxTokens < 1:
 		return fmt.Errorf("max_tokens %d; want at least 1", s.MaxTokens)
 	}
+	if err := s.validateShape(vocab); err != nil {
+		return err
+	}
 	for _, id := range s.StopTokens {
 		if id < 0 || int(id) >= vocab {
 			return fmt.Errorf("stop token %d is outside the vocabulary of %d", id, vocab)
@@ -60,6 +69,31 @@ func (s *Sampling) Validate(vocab int) error {
 	}
 	return nil
 }
+
+func (s *Sampling) validateShape(vocab int) error {
+	finite := func(x float32) bool { return math.Abs(float64(x)) <= maxShape }
+	switch {
+	case !finite(s.FrequencyPenalty):
+		return fmt.Errorf("frequency_penalty %v; want a number of at most %v", s.FrequencyPenalty, maxShape)
+	case !finite(s.PresencePenalty):
+		return fmt.Errorf("presence_penalty %v; want a number of at most %v", s.PresencePenalty, maxShape)
+	case s.RepetitionPenalty != 0 && !(s.RepetitionPenalty >= 1/float32(maxShape) && finite(s.RepetitionPenalty)):
+		return fmt.Errorf("repetition_penalty %v; want a number above 0", s.RepetitionPenalty)
+	case s.MinTokens < 0:
+		return fmt.Errorf("min_tokens %d; want 0 or more", s.MinTokens)
+	case s.Top < 0:
+		return fmt.Errorf("%d alternatives; want 0 or more", s.Top)
+	}
+	for _, b := range s.Bias {
+		if b.ID < 0 || int(b.ID) >= vocab || !finite(b.Value) {
+			return fmt.Errorf("a bias of %v for id %d; want an id of the vocabulary of %d and a number of at most %v", b.Value, b.ID, vocab, maxShape)
+		}
+	}
+	return nil
+}
+
+// maxShape bounds what is added to a logit.
+const maxShape = 1000.0
 
 // Validate reports the first broken rule of the batch.
 func (b *Batch) Validate(vocab, maxTokens int) error {

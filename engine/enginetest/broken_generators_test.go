@@ -218,6 +218,54 @@ var brokenGenerators = map[string][]func(*subject){
 		}),
 	},
 	"Constraint/Nothing": {asking(func(r *engine.Request) { r.Constrain = nil })},
+	"Shape/Bias": {
+		asking(func(r *engine.Request) { r.Sampling.Bias = nil }),
+		replying(func(r engine.Request, reply *engine.Reply) error { // the log-prob of what was drawn from
+			if len(r.Sampling.Bias) > 0 {
+				reply.Tokens[0].Logp = 0
+			}
+			return nil
+		}),
+	},
+	"Shape/Presence": {
+		asking(func(r *engine.Request) { r.Sampling.PresencePenalty = 0 }),
+		asking(func(r *engine.Request) { r.Sampling.FrequencyPenalty = 0 }),
+		asking(func(r *engine.Request) { r.Earlier = 0 }),
+	},
+	"Shape/Repetition": {asking(func(r *engine.Request) { r.Sampling.RepetitionPenalty = 0 })},
+	"Shape/Frequency": {asking(func(r *engine.Request) { // once, however often an id came
+		r.Sampling.PresencePenalty, r.Sampling.FrequencyPenalty = r.Sampling.FrequencyPenalty, 0
+	})},
+	"Shape/MinTokens": {
+		asking(func(r *engine.Request) { r.Sampling.MinTokens = 0 }),
+		asking(func(r *engine.Request) { // stops are deaf for good
+			if r.Sampling.MinTokens > 0 {
+				r.Sampling.MinTokens = r.Sampling.MaxTokens
+			}
+		}),
+	},
+	"Shape/Neutral": {
+		asking(func(r *engine.Request) {
+			if r.Sampling.RepetitionPenalty == 1 {
+				r.Sampling.RepetitionPenalty = 1.5
+			}
+		}),
+		asking(func(r *engine.Request) {
+			if len(r.Sampling.Bias) > 0 {
+				r.Key.Seed++
+			}
+		}),
+	},
+	"Shape/Top": {
+		asking(func(r *engine.Request) { r.Sampling.Top-- }),
+		replying(func(_ engine.Request, reply *engine.Reply) error { slices.Reverse(reply.Tokens[0].Top); return nil }),
+		replying(func(_ engine.Request, reply *engine.Reply) error {
+			for i := range reply.Tokens[0].Top {
+				reply.Tokens[0].Top[i].Logp -= 0.1
+			}
+			return nil
+		}),
+	},
 	"Sampling/Frequencies": {
 		replying(func(r engine.Request, reply *engine.Reply) error {
 			reply.Tokens[0].Logp *= 1.5 // samples at another temperature than it reports

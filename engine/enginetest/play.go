@@ -3,10 +3,12 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"molt/engine"
@@ -104,14 +106,15 @@ func (p *playing) sample(struck bool) (engine.Token, error) {
 	p.ids = append(p.ids, id)
 	p.remember(w)
 	p.reply.Fingerprint = w.fingerprint
-	t := engine.Token{ID: id, Logp: logProbs(logits, p.temperature)[id], Version: w.version}
+	logp := logProbs(logits, p.temperature)
+	t := engine.Token{ID: id, Logp: logp[id], Version: w.version, Top: ranked(logp, p.request.Sampling.Top)}
 	if struck && p.fault.Trouble == NaNLogp {
 		t.Logp = float32(math.NaN())
 	}
 	return t, nil
 }
 
-// choose takes the n-th id: the script's, or one of the toy's that the constraint allows.
+// choose takes the n-th id: the script's, or one of the toy's that may come.
 func (p *playing) choose(logits []float32, n int) (int32, error) {
 	allowed := func(int32) bool { return true }
 	if p.constraint != nil {
@@ -124,15 +127,13 @@ func (p *playing) choose(logits []float32, n int) (int32, error) {
 			return 0, fmt.Errorf("the script says id %d at %d, which the constraint does not allow: %w", id, n, engine.ErrFinal)
 		}
 	} else {
-		var ids []int32
-		var among []float32
-		for i, z := range logits {
-			if allowed(int32(i)) {
-				ids, among = append(ids, int32(i)), append(among, z)
-			}
-		}
+		ids := p.among(allowed)
 		if len(ids) == 0 {
 			return 0, fmt.Errorf("the constraint allows no token behind %d", n)
+		}
+		drawn, among := p.shaped(logits), make([]float32, len(ids))
+		for i, id := range ids {
+			among[i] = drawn[id]
 		}
 		id = ids[choose(among, p.request.Sampling, uniform(p.request.Key, n))]
 	}
@@ -140,6 +141,70 @@ func (p *playing) choose(logits []float32, n int) (int32, error) {
 		p.constraint.Take(id)
 	}
 	return id, nil
+}
+
+// among lists the ids that may come: stops only when the reply is long enough, or nothing else is there.
+func (p *playing) among(allowed func(int32) bool) []int32 {
+	var ids, stops []int32
+	early := p.request.Earlier+len(p.reply.Tokens) < p.request.Sampling.MinTokens
+	for id := range int32(p.script.config.Vocab) {
+		switch {
+		case !allowed(id):
+		case early && slices.Contains(p.request.Sampling.StopTokens, id):
+			stops = append(stops, id)
+		default:
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return stops
+	}
+	return ids
+}
+
+// shaped are the logits as the request wants them.
+func (p *playing) shaped(logits []float32) []float32 {
+	o := p.request.Sampling
+	out := slices.Clone(logits)
+	for _, b := range o.Bias {
+		out[b.ID] += b.Value
+	}
+	if !o.Penalizes() {
+		return out
+	}
+	said := p.ids[len(p.request.Prompt)-p.request.Earlier:]
+	for id := range out {
+		times := 0
+		for _, other := range said {
+			if int(other) == id {
+				times++
+			}
+		}
+		if r := o.RepetitionPenalty; r != 0 && slices.Contains(p.ids, int32(id)) {
+			if out[id] > 0 {
+				out[id] /= r
+			} else {
+				out[id] *= r
+			}
+		}
+		if times > 0 {
+			out[id] -= float32(times)*o.FrequencyPenalty + o.PresencePenalty
+		}
+	}
+	return out
+}
+
+// ranked lists the likeliest ids that the request asks for.
+func ranked(logp []float32, n int) []engine.Ranked {
+	if n == 0 {
+		return nil
+	}
+	all := make([]engine.Ranked, len(logp))
+	for i, l := range logp {
+		all[i] = engine.Ranked{ID: int32(i), Logp: l}
+	}
+	slices.SortStableFunc(all, func(a, b engine.Ranked) int { return cmp.Compare(b.Logp, a.Logp) })
+	return all[:min(n, len(all))]
 }
 
 // switchWeights publishes the fault's weights, or the serving ones under the next version, once.

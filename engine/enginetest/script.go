@@ -74,7 +74,7 @@ func NewScript(config ScriptConfig) *Script {
 }
 
 func (s *Script) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Name: "script", Numerics: "toy", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens, Constrained: true}
+	return engine.Capabilities{Name: "script", Numerics: "toy", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens, Constrained: true, Shapes: true, Top: 20}
 }
 
 // Requests lists every request that was accepted, in order of arrival.

@@ -61,7 +61,7 @@ type Check struct {
 // Checks lists the suite, in the order of the contracts.
 func Checks() []Check {
 	var all []Check
-	for _, group := range [][]Check{generatorChecks, samplingChecks, constraintChecks, cancelChecks, sinkChecks, learnerChecks, stepChecks, gradientChecks, laneChecks, agreeChecks, faultChecks} {
+	for _, group := range [][]Check{generatorChecks, samplingChecks, constraintChecks, shapeChecks, cancelChecks, sinkChecks, learnerChecks, stepChecks, gradientChecks, laneChecks, agreeChecks, faultChecks} {
 		all = append(all, group...)
 	}
 	return all

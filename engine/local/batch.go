@@ -168,12 +168,12 @@ type choosing batch
 
 func (t *choosing) Do(item, worker int) {
 	vocab, c := t.model.Config().Vocab, t.sampling[item]
-	logits, r, position := t.logits[item*vocab:][:vocab], &c.request, len(c.reply.Tokens)
-	if c.constraint != nil {
-		t.choices[item] = t.samplers[worker].sampleWithin(logits, &r.Sampling, r.Key, position, c.constraint)
+	logits, under := t.logits[item*vocab:][:vocab], c.terms()
+	if under.free() {
+		t.choices[item] = t.samplers[worker].sample(logits, under.sampling, under.key, under.position)
 		return
 	}
-	t.choices[item] = t.samplers[worker].sample(logits, &r.Sampling, r.Key, position)
+	t.choices[item] = t.samplers[worker].sampleUnder(logits, &under)
 }
 
 // settle records the computed KV and hands the sampled ids over.

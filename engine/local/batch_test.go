@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -175,13 +176,13 @@ func checkReply(t *rapid.T, reference *harness, learners map[traj.Version]*Learn
 		same = switched
 	}
 	for i, token := range got.Tokens[:same] {
-		if token != want.Tokens[i] {
+		if !reflect.DeepEqual(token, want.Tokens[i]) {
 			t.Fatalf("token %d is %+v; alone %+v", i, token, want.Tokens[i])
 		}
 	}
 	if switched == 0 {
 		want = reference.alone(ws[1], r)
-		if !slices.Equal(got.Tokens, want.Tokens[:len(got.Tokens)]) {
+		if !reflect.DeepEqual(got.Tokens, want.Tokens[:len(got.Tokens)]) {
 			t.Fatalf("under the second weights %v; alone %v", got.Tokens, want.Tokens)
 		}
 	}

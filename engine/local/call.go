@@ -19,6 +19,8 @@ type call struct {
 
 	constraint engine.Constraint // nil for none; has taken what was sampled
 
+	history *history // nil without penalties
+
 	ids    []int32 // the prompt, then what was sampled
 	prompt int     // length of the prompt
 	limit  int     // most ids
@@ -41,11 +43,20 @@ func newCall(r engine.Request, emit func(engine.Token), ended <-chan struct{}, m
 	if r.Constrain != nil {
 		c.constraint = r.Constrain()
 	}
+	if r.Sampling.Penalizes() {
+		c.history = newHistory(r.Prompt, r.Earlier)
+	}
 	few := min(c.limit-c.prompt, model.PageTokens) // tokens to make room for before they come
 	c.ids = append(make([]int32, 0, c.prompt+few), r.Prompt...)
 	c.reply.Tokens = make([]engine.Token, 0, few)
 	c.request.Prompt = nil
 	return c
+}
+
+// terms are what the next id is drawn under.
+func (c *call) terms() terms {
+	r := &c.request
+	return terms{sampling: &r.Sampling, key: r.Key, position: len(c.reply.Tokens), earlier: r.Earlier, constraint: c.constraint, history: c.history}
 }
 
 // cancelled reports whether the caller's context has ended.
@@ -75,12 +86,15 @@ func (c *call) accept(next choice, version traj.Version, fingerprint string) {
 		c.fail(fmt.Errorf("local: request %q: its constraint allows no token behind %d", c.request.Tag, len(c.reply.Tokens)))
 		return
 	}
-	t := engine.Token{ID: next.id, Logp: next.logp, Version: version}
+	t := engine.Token{ID: next.id, Logp: next.logp, Version: version, Top: next.top}
 	c.ids = append(c.ids, t.ID)
 	c.reply.Tokens = append(c.reply.Tokens, t)
 	c.reply.Fingerprint = fingerprint
 	if c.constraint != nil {
 		c.constraint.Take(t.ID)
+	}
+	if c.history != nil {
+		c.history.add(t.ID, 1)
 	}
 	if c.emit != nil {
 		c.emit(t)

@@ -63,7 +63,7 @@ func NewGenerator(shape model.Config, w engine.Weights, config Config) (*Generat
 
 // Capabilities implements engine.Generator.
 func (g *Generator) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Name: "local", Numerics: numerics, Deterministic: true, Versions: true, Vocab: g.shape.Vocab, MaxTokens: g.shape.MaxPositions, Constrained: true}
+	return engine.Capabilities{Name: "local", Numerics: numerics, Deterministic: true, Versions: true, Vocab: g.shape.Vocab, MaxTokens: g.shape.MaxPositions, Constrained: true, Shapes: true, Top: highestTop}
 }
 
 // Generate implements engine.Generator. It calls emit from the loop, between steps.
@@ -78,6 +78,9 @@ func (g *Generator) Generate(ctx context.Context, r engine.Request, emit func(en
 	<-c.done
 	return c.reply, c.err
 }
+
+// highestTop is what the vendors' wires allow.
+const highestTop = 20
 
 // The learner's range of temperatures; outside, tempered logits overflow.
 const lowestTemperature, highestTemperature = 1e-4, 1e4

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -167,7 +168,7 @@ func TestOnAndOff(t *testing.T) {
 		if err := alone.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.Tokens, want.Tokens) {
+		if !reflect.DeepEqual(got.Tokens, want.Tokens) {
 			t.Errorf("publish %d: tokens %v; merged %v", i, got.Tokens, want.Tokens)
 		}
 		replies[w.Fingerprint] = got

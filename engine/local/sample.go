@@ -16,16 +16,23 @@ type sampler struct {
 	heap []int32   // ids, the likeliest on top
 	kept []int32
 
-	mask  []uint64  // of a constraint, [V/64]
-	ids   []int32   // that it allows, ascending
-	among []float32 // their logits
+	shaped []float32 // [V] logits as a request wants them
+	mask   []uint64  // of ids that may come, [V/64]
+	ids    []int32   // the same, ascending
+	among  []float32 // their logits
 }
 
 // choice is one sampled id. A logp that is not finite says that the logits were not.
 type choice struct {
 	id   int32
 	logp float32
+	top  []engine.Ranked
 }
+
+// diverged is the choice among logits that are not finite.
+var diverged = choice{logp: float32(math.NaN())}
+
+func notFinite(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }
 
 // sample chooses an id from a row of logits [V], which it divides by the temperature in place. The log-prob is that of the
 // whole distribution, whatever the filters keep, with the bits that the learner computes. position counts the sampled
@@ -35,11 +42,11 @@ func (s *sampler) sample(logits []float32, o *engine.Sampling, key engine.Key, p
 		model.Temper(logits, o.Temperature)
 	}
 	lse := model.LogSumExp(logits)
-	if math.IsNaN(float64(lse)) || math.IsInf(float64(lse), 0) {
-		return choice{logp: float32(math.NaN())}
+	if notFinite(lse) {
+		return diverged
 	}
 	id := s.choose(logits, lse, o, key, position)
-	return choice{id, logits[id] - lse}
+	return choice{id: id, logp: logits[id] - lse, top: s.ranked(logits, lse, o.Top)}
 }
 
 // choose takes an id by its logit. lse is that of the logits.
@@ -50,39 +57,8 @@ func (s *sampler) choose(logits []float32, lse float32, o *engine.Sampling, key 
 	return s.draw(logits, lse, o, uniform(key, position))
 }
 
-// sampleWithin does what sample does among the ids that a constraint allows: the filters and the draw are over what the
-// distribution is given that one of them comes, the log-prob is still that of the whole. An id of -1 says that none is
-// allowed.
-func (s *sampler) sampleWithin(logits []float32, o *engine.Sampling, key engine.Key, position int, c engine.Constraint) choice {
-	if o.Temperature > 0 {
-		model.Temper(logits, o.Temperature)
-	}
-	s.allow(logits, c)
-	if len(s.ids) == 0 {
-		return choice{id: -1}
-	}
-	whole, lse := model.LogSumExp(logits), model.LogSumExp(s.among)
-	if sum := float64(whole) + float64(lse); math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return choice{logp: float32(math.NaN())}
-	}
-	id := s.ids[s.choose(s.among, lse, o, key, position)]
-	return choice{id, logits[id] - whole}
-}
-
-// allow lists the ids that may come next, and their logits.
-func (s *sampler) allow(logits []float32, c engine.Constraint) {
-	words := engine.MaskWords(len(logits))
-	s.mask = slices.Grow(s.mask[:0], words)[:words]
-	c.Allowed(s.mask)
-	s.ids, s.among = s.ids[:0], s.among[:0]
-	for i, word := range s.mask {
-		for ; word != 0; word &= word - 1 {
-			if id := 64*i + bits.TrailingZeros64(word); id < len(logits) {
-				s.ids, s.among = append(s.ids, int32(id)), append(s.among, logits[id])
-			}
-		}
-	}
-}
+// nextID is the id of the lowest bit of word i of a mask.
+func nextID(i int, word uint64) int32 { return int32(64*i + bits.TrailingZeros64(word)) }
 
 // likeliest is the lowest among the ids with the largest logit.
 func likeliest(logits []float32) int32 {

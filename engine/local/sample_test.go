@@ -90,7 +90,7 @@ func TestSamplerWithinAConstraint(t *testing.T) {
 				allowed, among = append(allowed, int32(id)), append(among, logits[id])
 			}
 		}
-		got := s.sampleWithin(slices.Clone(logits), &o, key, 3, allowed)
+		got := s.sampleUnder(slices.Clone(logits), &terms{sampling: &o, key: key, position: 3, constraint: allowed})
 		if len(allowed) == 0 {
 			if got.id != -1 {
 				t.Fatalf("id %d where nothing is allowed", got.id)
