@@ -241,7 +241,9 @@ func (s *Session) Count(r *wire.Request) (int, *wire.Problem) {
 	}
 	plan := s.forest.Plan(tools, items)
 	q.parent = plan.Turn
+	kept := s.trail
 	q.view = s.path(plan, items, q.tools)
+	s.trail = kept // a count only looks
 	s.mu.Unlock()
 	if p := q.render(); p != nil {
 		return 0, p

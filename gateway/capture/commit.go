@@ -43,6 +43,7 @@ func (s *Session) cut(c forest.Cut) {
 	before := len(s.forest.Turn(c.Turn).Sampled)
 	s.journal.write(record{Cut: &c})
 	s.forest.Cut(c)
+	s.trail.ids = nil
 	s.used -= before - len(s.forest.Turn(c.Turn).Sampled)
 	s.gateway.counts.add(func(k *Counts) { k.Cut++ })
 }
@@ -59,6 +60,7 @@ func (s *Session) commit(f *flight) (int32, error) {
 		s.met = fmt.Errorf("capture: session %s: turn %d is not what the engine was given: %w", s.ID, index, errIdentity)
 		return index, s.met
 	}
+	s.leave(index, f.request.Prompt, f.turn.Sampled)
 	if errors.Is(s.met, chat.ErrInfrastructure) {
 		s.met = nil
 	}

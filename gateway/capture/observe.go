@@ -185,15 +185,12 @@ func (g *Gateway) tail(ids []int32) string {
 	return g.config.Renderer.Tokenizer().Decode(ids[max(0, len(ids)-tailTokens):])
 }
 
-// roomForBridge is how many ids mostly follow a path.
-const roomForBridge = 4096
-
 // path copies what the forest says about a request. The caller holds the session's lock.
 func (s *Session) path(p forest.Plan, items []*chat.Item, tools []chat.ToolSpec) view {
 	v := view{items: items, tools: tools, last: -1}
 	if p.Turn >= 0 {
 		v.from = p.From
-		v.path = s.forest.IDs(p.Turn, roomForBridge)
+		v.path = s.follow(p.Turn)
 		v.last = v.path[len(v.path)-1]
 	}
 	if p.From > 0 {

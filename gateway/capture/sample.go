@@ -35,6 +35,9 @@ func (q *asking) show() *wire.Problem {
 	if text != "" {
 		q.forced, q.shown.ids, q.prompt = text, slices.Concat(q.shown.ids, ids), slices.Concat(q.prompt, ids)
 	}
+	if q.shown.root || q.request.Options.Choices > 1 {
+		q.prompt = slices.Clip(q.prompt) // it is not for one turn alone to append to
+	}
 	if len(q.prompt)+1 > g.Context() {
 		return &wire.Problem{Class: wire.Overflow, Tokens: len(q.prompt), Limit: g.Context()}
 	}

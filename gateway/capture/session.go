@@ -39,6 +39,7 @@ type Session struct {
 	mu      sync.Mutex // guards what follows
 	forest  *forest.Forest
 	flights []*flight
+	trail   trail
 	request int64 // ordinal of the next one
 	used    int   // tokens, shown and sampled
 	text    int   // bytes of messages in the forest

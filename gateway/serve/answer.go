@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"molt/gateway/anthropic"
@@ -16,12 +18,7 @@ import (
 // answer reads a request, asks the session, and writes the reply.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, session *capture.Session) {
 	control := http.NewResponseController(w)
-	body, p := s.body(w, r, control)
-	if p != nil {
-		s.fail(w, r, d, p)
-		return
-	}
-	request, p := d.decode(session, body)
+	request, p := s.request(w, r, control, d, session)
 	if p != nil {
 		s.fail(w, r, d, p)
 		return
@@ -55,8 +52,30 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, sessi
 	delivered = control.Flush() == nil && here
 }
 
-// body reads the whole body, within its limits.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, control *http.ResponseController) ([]byte, *wire.Problem) {
+// buffers hold bodies while they are read; nothing of a body is kept.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxBuffer is the most bytes of a buffer that waits for the next body.
+const maxBuffer = 4 << 20
+
+// request reads a request from its body.
+func (s *Server) request(w http.ResponseWriter, r *http.Request, control *http.ResponseController, d dialect, session *capture.Session) (*wire.Request, *wire.Problem) {
+	buffer := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*buffer) <= maxBuffer {
+			buffers.Put(buffer)
+		}
+	}()
+	body, p := s.body(w, r, control, *buffer)
+	if p != nil {
+		return nil, p
+	}
+	*buffer = body
+	return d.decode(session, body)
+}
+
+// body reads the whole body into a buffer, within its limits.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, control *http.ResponseController, buffer []byte) ([]byte, *wire.Problem) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return nil, &wire.Problem{Class: wire.BadMedia, Message: "the body is coded as " + coding[:min(len(coding), 40)] + "; send it as it is"}
 	}
@@ -64,7 +83,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, control *http.Resp
 		return nil, s.tooLarge()
 	}
 	_ = control.SetReadDeadline(time.Now().Add(s.config.Read)) // where that is not possible, there is no limit
-	buffer := make([]byte, 0, max(r.ContentLength, 0)+512)
+	buffer = slices.Grow(buffer[:0], int(max(r.ContentLength, 0))+512)
 	body, err := readAll(http.MaxBytesReader(w, r.Body, s.config.Body), buffer)
 	if err != nil {
 		w.Header().Set("Connection", "close") // the deadline stays, so that what is left of the body is not waited for

@@ -77,7 +77,7 @@ func (s *Server) unauthorized(r *http.Request) *wire.Problem {
 }
 
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
-	body, p := s.body(w, r, http.NewResponseController(w))
+	body, p := s.body(w, r, http.NewResponseController(w), nil)
 	var o capture.Options
 	if p == nil && len(body) > 0 {
 		if _, err := chat.ParseValue(body); err != nil {

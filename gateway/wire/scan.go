@@ -5,11 +5,10 @@
 package wire
 
 import (
-	"encoding/binary"
+	"bytes"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"math/bits"
 )
 
 var (
@@ -168,39 +167,23 @@ var literal, ends = func() (in, out [256]bool) {
 	return in, out
 }()
 
-// text is the index behind the string that begins at i.
+// text is the index behind the string that begins at i: behind the first quote that no backslash escapes.
 func text(data []byte, i int) (int, error) {
 	if i == len(data) || data[i] != '"' {
 		return 0, errors.New("no string where one must be")
 	}
-	for i++; ; {
-		i = quoteOrEscape(data, i)
-		switch {
-		case i >= len(data):
+	for from := i + 1; ; {
+		n := bytes.IndexByte(data[from:], '"')
+		if n < 0 {
 			return 0, errEnds
-		case data[i] == '"':
-			return i + 1, nil
 		}
-		i += 2 // a backslash and what it escapes
-	}
-}
-
-const (
-	ones = 0x0101010101010101
-	tops = 0x8080808080808080
-)
-
-// quoteOrEscape is the index of the first quote or backslash from i on, eight bytes at a time.
-func quoteOrEscape(data []byte, i int) int {
-	for ; i+8 <= len(data); i += 8 {
-		w := binary.LittleEndian.Uint64(data[i:])
-		q, b := w^('"'*ones), w^('\\'*ones)
-		if hit := ((q-ones)&^q | (b-ones)&^b) & tops; hit != 0 {
-			return i + bits.TrailingZeros64(hit)/8
+		quote := from + n
+		slash := quote
+		for slash > i+1 && data[slash-1] == '\\' {
+			slash--
+		}
+		if from = quote + 1; (quote-slash)%2 == 0 {
+			return from, nil
 		}
 	}
-	for i < len(data) && data[i] != '"' && data[i] != '\\' {
-		i++
-	}
-	return i
 }
