@@ -11,7 +11,7 @@ import (
 
 // Family is a syntax of replies. It is immutable and safe for concurrent use.
 type Family struct {
-	Name string // as --chat.parser spells it
+	Name string // as `molt serve --parser` spells it
 	Form string // a call in one line, for people; "" when the family reads none
 
 	think  pair  // around reasoning; empty when there is none

@@ -83,27 +83,6 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
-
-// TestLinks: every relative link of the documentation leads somewhere.
-func TestLinks(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), l[1])); err != nil {
-				t.Errorf("%s: link to %s leads nowhere", page, l[1])
-			}
-		}
-	}
-}
-
 var code = regexp.MustCompile(`MOLT-[A-Z]\d{3}`)
 
 // TestErrorCodesAreDocumented: every code of run/problem/problem.go has a section in docs/errors.md, and every alarm a row.
