@@ -81,10 +81,10 @@ func (h *host) open() Env {
 	return h.env
 }
 
-// ofEnv types an error of the environment, for which a used-up budget means nothing.
+// ofEnv types an error of the environment, for which a used-up budget means nothing. What Failed said stays.
 func ofEnv(what string, err error) error {
 	err = fmt.Errorf("%s: %w", what, err)
-	if errors.Is(err, chat.ErrInfrastructure) {
+	if _, typed := errors.AsType[fault](err); typed || errors.Is(err, chat.ErrInfrastructure) {
 		return err
 	}
 	return fault{traj.Harness, err}

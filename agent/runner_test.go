@@ -175,6 +175,13 @@ func TestEveryEndIsAnOutcome(t *testing.T) {
 			detail: "Step of turn 1: sandbox gone",
 		},
 		{
+			name:   "Step knows better than harness",
+			env:    func(w *world) { w.step = at(1, returns(Result{}, Failed(traj.Grader, errOfEnv))) },
+			want:   traj.Rollout{Outcome: traj.Grader},
+			nodes:  []float64{0, 0},
+			detail: "Step of turn 1: no such file",
+		},
+		{
 			name:   "Step has no say in budgets",
 			env:    func(w *world) { w.step = at(1, returns(Result{}, chat.ErrBudget)) },
 			want:   traj.Rollout{Outcome: traj.Harness},

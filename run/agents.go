@@ -7,6 +7,7 @@ import (
 
 	"molt/agent"
 	"molt/agent/answer"
+	"molt/agent/openenv"
 	"molt/engine"
 	"molt/examples/shop"
 	"molt/run/doors"
@@ -16,6 +17,7 @@ import (
 
 func init() {
 	agent.Register("answer", "one reply, compared with the label", struct{}{}, always(answer.New))
+	agent.Register("openenv", "an OpenEnv environment at an address", openenv.Settings{}, openenv.Open)
 	agent.Register("shop", "the quickstart's tool task", struct{}{}, always(shop.New))
 	agent.RegisterChat("shop_chat", "the same over HTTP", struct{}{}, always(shop.NewChat))
 }
