@@ -22,6 +22,9 @@ func (r *Renderer) Layout(c Conversation) (Layout, error) {
 	if err := c.Validate(); err != nil {
 		return l, err
 	}
+	if len(Images(c.Messages...)) > 0 {
+		return l, fmt.Errorf("chat: laying out a conversation that shows images; examples to learn from are text")
+	}
 	last := -1 // the assistant's previous turn
 	for i := range c.Messages {
 		if c.Messages[i].Role != Assistant {

@@ -29,9 +29,14 @@ func (r *Renderer) isLocal() bool {
 		{Messages: slices.Concat(start, []Message{turns[3], result, result})},
 		{Messages: slices.Concat(start, turns[:1], []Message{question, turns[2], result})},
 	}
+	followers := [][]Message{nil, {question}, {result}, {result, result}, {result, question}}
+	if seen := r.seenProbes(); seen != nil {
+		long = append(long, Conversation{Messages: slices.Concat(seen[:1], turns[2:3], seen[1:])})
+		followers = append(followers, seen[:1], seen[1:], seen)
+	}
 	some := false
 	for _, turn := range turns {
-		for _, next := range [][]Message{nil, {question}, {result}, {result, result}, {result, question}} {
+		for _, next := range followers {
 			want, okay := r.probe(brief, turn, next)
 			some = some || okay
 			for _, before := range long {

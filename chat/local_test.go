@@ -13,7 +13,8 @@ import (
 
 // specials of the templates in testdata: what delimits turns.
 var specials = []string{"<|im_start|>", "<|im_end|>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>", "<|user|>", "<|assistant|>", "<|observation|>", "<|start|>", "<|end|>", "<|return|>", "<|call|>",
-	"<|message|>", "<|channel|>", "<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>", "]~b]", "[e~[", "[INST]", "[/INST]", "</s>", "<s>", "<seed:bos>", "<seed:eos>", "<|system|>", "[TOOL_CALLS]", "[TOOL_RESULTS]"}
+	"<|message|>", "<|channel|>", "<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>", "]~b]", "[e~[", "[INST]", "[/INST]", "</s>", "<s>", "<seed:bos>", "<seed:eos>", "<|system|>", "[TOOL_CALLS]", "[TOOL_RESULTS]",
+	"<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<image>", "<end_of_utterance>", "[IMG]"}
 
 func delimitedTokenizer(t testing.TB) *tokenizer.Tokenizer {
 	t.Helper()
@@ -46,10 +47,12 @@ func TestBridgesOfLocalTemplatesAreTheFullOnes(t *testing.T) {
 		full := *r
 		full.local = false
 		for _, c := range conversations {
-			compared += compareBridges(t, file, c.Name, r, &full, c.conversation(t))
+			if whole := c.conversation(t); r.sees(whole.Messages) == nil {
+				compared += compareBridges(t, file, c.Name, r, &full, whole)
+			}
 		}
 	}
-	want := []string{"deepseek-v3.1", "deepseek-v3.2", "glm-4.6", "gpt-oss", "granite-3.3", "granite-4.0", "minimax-m2", "phi-4-mini", "qwen2.5", "qwen3-coder", "qwen3.5", "qwen3.6", "qwen3", "qwq", "smollm3", "chat_template"}
+	want := []string{"deepseek-v3.1", "deepseek-v3.2", "glm-4.6", "gpt-oss", "granite-3.3", "granite-4.0", "minimax-m2", "phi-4-mini", "qwen2.5-vl", "qwen2.5", "qwen3-coder", "qwen3-vl", "qwen3.5", "qwen3.6", "qwen3", "qwq", "smollm3", "chat_template"}
 	if diff := cmp.Diff(want, local); diff != "" || compared < 200 {
 		t.Errorf("%d bridges compared; local templates: %s", compared, diff)
 	}
@@ -67,7 +70,7 @@ func compareBridges(t *testing.T, file, name string, short, full *Renderer, c Co
 			before := Conversation{c.Messages[:at], c.Tools}
 			want, errFull := full.Bridge(before, m, c.Messages[at+1:end], -1)
 			got, err := short.Bridge(before, m, c.Messages[at+1:end], -1)
-			if (err == nil) != (errFull == nil) || !slices.Equal(got.IDs, want.IDs) || got.Masked != want.Masked {
+			if (err == nil) != (errFull == nil) || !slices.Equal(got.IDs, want.IDs) || !slices.Equal(got.Images, want.Images) || got.Masked != want.Masked {
 				t.Errorf("%s, %s, turn %d, %d behind: %q, %v; in full %q, %v", file, name, at, end-at-1, short.tok.Decode(got.IDs), err, full.tok.Decode(want.IDs), errFull)
 			}
 			compared++

@@ -28,8 +28,10 @@ type Renderer struct {
 	controls *controls
 	end      string // the control string that ends an assistant's turn; "" when there is none
 	endID    int32
-	lent     bool // end is the token of the next role: the turn itself has none
-	local    bool // local.go
+	lent     bool   // end is the token of the next role: the turn itself has none
+	local    bool   // local.go
+	image    string // the control string that stands for an image; "" when there is none
+	imageID  int32
 	read     Reader
 }
 
@@ -62,6 +64,7 @@ func NewRenderer(t Template, tok *tokenizer.Tokenizer) (*Renderer, error) {
 	}
 	tail := text[strings.LastIndex(text, probe)+len(probe):]
 	r.findEnd(tail, probe)
+	r.findPlaceholder()
 	r.local = r.isLocal()
 	return r, nil
 }
@@ -115,6 +118,7 @@ const tailBytes = 128
 // Observation is what the policy is shown before a turn.
 type Observation struct {
 	IDs      []int32
+	Images   []int  // indices into IDs: the first id of the placeholder of each image, in their order
 	Tail     string // the end of its text: whether reasoning is open stands there
 	Masked   int    // control strings in text from outside, which stayed text
 	Rewrites bool   // of a bridge: the template alone would have shown earlier turns differently by now (dropped thinking)
@@ -122,14 +126,16 @@ type Observation struct {
 
 // Prompt renders a whole conversation up to where the assistant speaks.
 func (r *Renderer) Prompt(c Conversation) (Observation, error) {
-	if err := c.Validate(); err != nil {
+	if err := errors.Join(c.Validate(), r.sees(c.Messages)); err != nil {
 		return Observation{}, err
 	}
 	text, err := r.render(c, func(c Conversation) (string, error) { return r.template.Render(c, true) })
 	if err != nil {
 		return Observation{}, err
 	}
-	return text.observe(), nil
+	o := text.observe()
+	o.Images, err = r.place(o.IDs, c.Messages)
+	return o, err
 }
 
 func (r rendering) observe() Observation {
@@ -143,6 +149,9 @@ func (r rendering) observe() Observation {
 func (r *Renderer) Bridge(before Conversation, turn Message, next []Message, last int32) (Observation, error) {
 	if r.end == "" {
 		return Observation{}, fmt.Errorf("chat: bridging to the next turn: nothing ends the assistant's turn: %w", ErrNotLocal)
+	}
+	if err := r.sees(next); err != nil {
+		return Observation{}, err
 	}
 	if r.local {
 		before = brief
@@ -162,5 +171,6 @@ func (r *Renderer) Bridge(before Conversation, turn Message, next []Message, las
 		return Observation{}, fmt.Errorf("chat: bridging to the next turn: its first token is not the end of the last: %w", ErrNotLocal)
 	}
 	o.IDs = r.shown(o.IDs, last)
-	return o, nil
+	o.Images, err = r.place(o.IDs, next)
+	return o, err
 }

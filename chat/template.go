@@ -30,6 +30,7 @@ type Jinja struct {
 	compiled *jinja.Template
 	options  JinjaOptions
 	source   string
+	lists    bool // content is a list of parts, also where it is nothing but text
 }
 
 // NewJinja compiles a template. One that loops, recurses or grows without end is an error of Render, well within a second.
@@ -38,7 +39,16 @@ func NewJinja(source string, o JinjaOptions) (*Jinja, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chat: reading the chat template: %w", err)
 	}
-	return &Jinja{compiled, o, source}, nil
+	t := &Jinja{compiled: compiled, options: o, source: source}
+	t.lists = !t.says() && (&Jinja{compiled, o, source, true}).says()
+	return t, nil
+}
+
+// says reports whether the template shows what a user says in the form in which it would be given content.
+func (t *Jinja) says() bool {
+	said := string(mark)
+	text, err := t.Render(Conversation{Messages: []Message{{Role: User, Content: said}}}, false)
+	return err == nil && strings.Contains(text, said)
 }
 
 // Source returns the template as its authors wrote it.
@@ -46,7 +56,7 @@ func (t *Jinja) Source() string { return t.source }
 
 // Render implements Template.
 func (t *Jinja) Render(c Conversation, generate bool) (string, error) {
-	v := &variables{}
+	v := &variables{lists: t.lists}
 	text, err := t.compiled.Render(v.all(t.options, c, generate), v.size)
 	if err == nil {
 		err = v.err
@@ -62,8 +72,9 @@ func (t *Jinja) Render(c Conversation, generate bool) (string, error) {
 
 // variables turns our values into a template's and counts their bytes.
 type variables struct {
-	size int
-	err  error
+	lists bool
+	size  int
+	err   error
 }
 
 func (v *variables) all(o JinjaOptions, c Conversation, generate bool) map[string]any {
@@ -120,7 +131,7 @@ func (v *variables) message(m *Message) any {
 		d.Set("thinking", v.text(m.Reasoning))
 	}
 	d.Set("role", string(m.Role))
-	d.Set("content", v.text(m.Content))
+	d.Set("content", v.content(m))
 	if m.Reasoning != "" {
 		d.Set("reasoning_content", m.Reasoning)
 	}
@@ -138,6 +149,29 @@ func (v *variables) message(m *Message) any {
 		d.Set("name", v.text(m.Name))
 	}
 	return d
+}
+
+// content is a text, or a list of {"type": "text", "text": …} and {"type": "image"}.
+func (v *variables) content(m *Message) any {
+	parts := m.Parts
+	switch {
+	case parts == nil && !v.lists:
+		return v.text(m.Content)
+	case parts == nil && m.Content != "":
+		parts = []Part{{Text: m.Content}}
+	}
+	list := make([]any, len(parts))
+	for i, p := range parts {
+		d := jinja.NewDict(2)
+		if p.Image != nil {
+			d.Set("type", v.text("image"))
+		} else {
+			d.Set("type", v.text("text"))
+			d.Set("text", v.text(p.Text))
+		}
+		list[i] = d
+	}
+	return jinja.NewList(list)
 }
 
 func (v *variables) text(s string) string {

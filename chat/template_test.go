@@ -19,15 +19,45 @@ type conversationCase struct {
 
 func (c conversationCase) conversation(t testing.TB) Conversation {
 	t.Helper()
-	messages, err := DecodeMessages(c.Messages)
+	texts, parts := withoutImages(c.Messages)
+	messages, err := DecodeMessages(texts)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i := range messages {
+		if parts[i] != nil {
+			messages[i].Put(parts[i]...)
+		}
 	}
 	tools, err := DecodeTools(c.Tools)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Conversation{messages, tools}
+}
+
+// withoutImages takes lists of parts out of messages, which data files do not have.
+func withoutImages(messages Value) (Value, [][]Part) {
+	parts := make([][]Part, len(messages.Items()))
+	var rest []Value
+	for i, m := range messages.Items() {
+		var kept []Member
+		for _, member := range m.Members() {
+			if member.Name != "content" || member.Value.Kind() != KindArray {
+				kept = append(kept, member)
+				continue
+			}
+			for _, p := range member.Value.Items() {
+				if text, ok := p.Get("text"); ok {
+					parts[i] = append(parts[i], Part{Text: text.Text()})
+				} else {
+					parts[i] = append(parts[i], Part{Image: &Image{}})
+				}
+			}
+		}
+		rest = append(rest, Object(kept...))
+	}
+	return Array(rest...), parts
 }
 
 func readJSON(t testing.TB, file string, into any) {

@@ -83,7 +83,12 @@ func (m *mask) conversation(c Conversation) (Conversation, error) {
 }
 
 func (m *mask) message(msg Message) Message {
-	msg.Content = m.text(msg.Content, msg.Role == User || msg.Role == Tool)
+	outside := msg.Role == User || msg.Role == Tool
+	msg.Content = m.text(msg.Content, outside)
+	msg.Parts = slices.Clone(msg.Parts)
+	for i := range msg.Parts {
+		msg.Parts[i].Text = m.text(msg.Parts[i].Text, outside)
+	}
 	msg.Reasoning = m.text(msg.Reasoning, true)
 	msg.ToolCallID = m.text(msg.ToolCallID, true)
 	msg.Name = m.text(msg.Name, true)

@@ -160,6 +160,9 @@ func TestOrdinaryConversationsAreProven(t *testing.T) {
 				continue
 			}
 			got, err := r.Prompt(c)
+			if len(Images(c.Messages...)) > 0 && errors.Is(err, ErrNoImages) {
+				continue
+			}
 			if proven++; err != nil || tok.Decode(got.IDs) != want {
 				t.Errorf("%s: %v, %q, want %q", file, err, tok.Decode(got.IDs), want)
 			}

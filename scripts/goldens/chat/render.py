@@ -1,8 +1,9 @@
 """Render conversations with chat templates by transformers' own code: render.py CONVERSATIONS.json OUT.jsonl.gz TEMPLATE.jinja...
 
 Each line of OUT is a case: the template's name, the conversation's, whether a generation prompt was asked for, and the text,
-or the error that Python raised. Messages reach the template in canonical form: content is always a string, arguments are
-objects, and a message has reasoning_content, tool_calls, tool_call_id and name only where they say something.
+or the error that Python raised. Messages reach the template in canonical form: content is a string, or a list of parts where
+a message shows images or the template shows nothing but lists; arguments are objects, and a message has reasoning_content,
+tool_calls, tool_call_id and name only where they say something.
 """
 
 import datetime
@@ -27,8 +28,11 @@ class Pinned(datetime.datetime):
 chat_template_utils.datetime = Pinned
 
 
-def canonical(message):
-    out = {"role": message["role"], "content": message.get("content") or ""}
+def canonical(message, lists):
+    content = message.get("content") or ""
+    if lists and isinstance(content, str):
+        content = [{"type": "text", "text": content}] if content else []
+    out = {"role": message["role"], "content": content}
     if message.get("reasoning_content"):
         out["reasoning_content"] = message["reasoning_content"]
     if message.get("tool_calls"):
@@ -47,10 +51,18 @@ def canonical_call(call):
     return out
 
 
-def render(template, conversation, generate):
+def lists(template):
+    """Whether the template shows content only where it is a list of parts."""
+    said = "\U0010fffd"
+    alone = {"messages": [{"role": "user", "content": said}]}
+    shows = [said in render(template, alone, False, as_lists).get("text", "") for as_lists in (False, True)]
+    return shows == [False, True]
+
+
+def render(template, conversation, generate, as_lists):
     try:
         texts, _ = chat_template_utils.render_jinja_template(
-            conversations=[[canonical(m) for m in conversation["messages"]]], tools=conversation.get("tools"),
+            conversations=[[canonical(m, as_lists) for m in conversation["messages"]]], tools=conversation.get("tools"),
             chat_template=template, add_generation_prompt=generate, bos_token="<s>", eos_token="</s>",
             **conversation.get("kwargs", {}))
         return {"text": texts[0]}
@@ -66,10 +78,11 @@ def main(conversations, out, *paths):
         for path in paths:
             with open(path, encoding="utf-8", newline="") as source:
                 template = source.read()
+            as_lists = lists(template)
             name = os.path.basename(path).removesuffix(".jinja")
             for c in conversations:
                 for generate in (False, True):
-                    case = {"template": name, "conversation": c["name"], "generate": generate, **render(template, c, generate)}
+                    case = {"template": name, "conversation": c["name"], "generate": generate, **render(template, c, generate, as_lists)}
                     f.write((json.dumps(case, ensure_ascii=False) + "\n").encode())
                     cases, rendered = cases + 1, rendered + ("text" in case)
     print(f"{out}: {len(paths)} templates, {cases} cases, {rendered} render")
