@@ -20,7 +20,6 @@ type Config struct {
 type Facts struct {
 	N           int     // rollouts per prompt
 	MaxLag      int64   // steps by which a trained token may be older than the learner; 0: never stale
-	Partial     bool    // weights may change under a running rollout, so that its tokens have different lags
 	Temperature float64 // of sampling
 	TopP, MinP  float64 // of sampling; 0 keeps all, as does TopP 1
 	TopK        int     // of sampling; 0 keeps all

@@ -53,9 +53,6 @@ func TestEveryRule(t *testing.T) {
 		{"correction.level", func(_ *Config, f *Facts) { f.TopP = .95 }},
 		{"correction.mode", func(c *Config, _ *Facts) { c.Correction.Level, c.Correction.Mode = "geo", "clip" }},
 		{"correction.low", func(c *Config, _ *Facts) { c.Correction.High = .9 }},
-		{"lag.max", func(c *Config, _ *Facts) { c.Lag = LagConfig{Mask: true, Max: -1} }},
-		{"lag.max", func(c *Config, f *Facts) { c.Lag, f.MaxLag = LagConfig{Mask: true, Max: 7}, 8 }},
-		{"lag.mask", func(c *Config, f *Facts) { c.Lag, f.MaxLag = LagConfig{Mask: true, Max: 8}, 8 }},
 		{"lag.decay", func(c *Config, f *Facts) { c.Lag.Decay, f.MaxLag = 1.1, 8 }},
 		{"lag.decay", func(c *Config, _ *Facts) { c.Lag.Decay = .9 }},
 
@@ -122,7 +119,6 @@ func TestWhatBreachesStartFromIsSound(t *testing.T) {
 	for name, change := range map[string]func(c *Config, f *Facts){
 		"distillation": distill, "critic": critic, "overlong": func(c *Config, _ *Facts) { overlongOf(c, 20, 5) },
 		"one success in k tries":       func(c *Config, _ *Facts) { c.Advantage.Estimator, c.Advantage.K = "pass_at_k", 8 },
-		"partial rollouts":             func(c *Config, f *Facts) { c.Lag, f.MaxLag, f.Partial = LagConfig{Mask: true, Max: 2}, 8, true },
 		"stale, against the generator": func(c *Config, f *Facts) { c.Loss.Proximal, c.Correction.Level, f.MaxLag = "behavior", "off", 8 },
 	} {
 		c, f := Default(), sound

@@ -7,27 +7,19 @@ import "math"
 
 // LagConfig says how the age of a token changes its weight. The zero value changes nothing.
 type LagConfig struct {
-	Mask  bool    // tokens older than Max versions get weight 0, as in partial rollouts; default false
-	Max   int     // Mask: the largest lag that trains; ≥ 0, default 0: tokens of the current version alone
 	Decay float64 // a token's weight falls by this factor with every version of lag; 0..1, default 0: off, as is 1
 }
 
-// WeighLag multiplies weight [N], as Correct wrote it, by what each token's lag leaves of it, and returns how many tokens
-// it dropped:
+// WeighLag multiplies weight [N], as Correct wrote it, by what each token's lag leaves of it:
 //
-//	w ← w · Decay^lag,  0 where lag > Max
-func WeighLag(weight []float32, lag []int32, cfg LagConfig) (dropped int) {
+//	w ← w · Decay^lag
+func WeighLag(weight []float32, lag []int32, cfg LagConfig) {
 	mustHave("Lag", len(lag), len(weight))
 	for i, l := range lag {
-		switch {
-		case cfg.Mask && int(l) > cfg.Max:
-			weight[i] = 0
-			dropped++
-		case l > 0 && cfg.Decay != 0:
+		if l > 0 && cfg.Decay != 0 {
 			weight[i] *= float32(math.Pow(cfg.Decay, float64(l)))
 		}
 	}
-	return dropped
 }
 
 // LagStats describes the tokens of each lag: index 0 holds those of the learner's own version, the last index those of

@@ -134,15 +134,6 @@ var Rules = []Rule{
 			return !c.level().Off && !(within(c.Correction.Low, 0, 1) && within(c.Correction.High, 1, expBound))
 		}},
 
-	{Problem{"lag.max", "a lag is never below 0, so nothing would train", "choose 0 for tokens of the current version alone"},
-		func(c Config, _ Facts) bool { return c.Lag.Mask && c.Lag.Max < 0 }},
-	{Problem{"lag.max", "weights never change under a running rollout, so all tokens of a batch are equally old: none would train, or all",
-		"leave lag.mask out, and bound the lag of the run instead"},
-		func(c Config, f Facts) bool {
-			return c.Lag.Mask && within(float64(c.Lag.Max), 0, float64(f.MaxLag)-1) && !f.Partial
-		}},
-	{Problem{"lag.mask", "no token is ever older than that, so it has no effect", "lower lag.max below the lag that rollouts may have, or leave it out"},
-		func(c Config, f Facts) bool { return c.Lag.Mask && int64(c.Lag.Max) >= f.MaxLag }},
 	{Problem{"lag.decay", "a factor per version lies in 0..1", "choose 1 to not weigh tokens by their age"},
 		func(c Config, _ Facts) bool { return !within(c.Lag.Decay, 0, 1) }},
 	{Problem{"lag.decay", "no token is ever stale, so it has no effect", "leave it out, or allow a lag"},

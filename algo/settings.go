@@ -61,10 +61,6 @@ var Settings = []Setting{
 		Code: "Correct", Test: "TestCorrectProperties"}, "Correction.Low"},
 	{Option{Name: "correction.high", Does: "upper end of the band, inclusive",
 		Code: "Correct", Test: "TestCorrectProperties"}, "Correction.High"},
-	{Option{Name: "lag.mask", Does: "tokens older than lag.max do not train", Formula: "w = 0 where lag > max",
-		Code: "WeighLag", Test: "TestWeighLag"}, "Lag.Mask"},
-	{Option{Name: "lag.max", Does: "the oldest token that trains, versions", Formula: "w = 0 where lag > max",
-		Code: "WeighLag", Test: "TestWeighLag"}, "Lag.Max"},
 	{Option{Name: "lag.decay", Does: "a token weighs less by this factor with every version of lag", Formula: "w·decay^lag",
 		Code: "WeighLag", Test: "TestWeighLag"}, "Lag.Decay"},
 

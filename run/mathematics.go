@@ -22,7 +22,7 @@ func (p *rlPlan) mathematics() {
 			Turns: a.Advantage.Turns, TurnGamma: a.Advantage.TurnGamma, K: a.Advantage.K, NoWhiten: a.Advantage.NoWhiten,
 		},
 		Correction: algo.CorrectionConfig{Level: a.Advantage.Level, Mode: a.Advantage.Mode, Low: a.Advantage.Threshold[0], High: a.Advantage.Threshold[1]},
-		Lag:        algo.LagConfig{Mask: a.Lag.Mask, Max: a.Lag.Max, Decay: a.Lag.Decay},
+		Lag:        algo.LagConfig{Decay: a.Lag.Decay},
 		Loss: algo.LossConfig{
 			Name: actor.LossMode, ClipLow: actor.Clip[0], ClipHigh: actor.Clip[1], DualClip: actor.DualClip, Ceiling: actor.Ceiling,
 			TauPositive: actor.Tau[0], TauNegative: actor.Tau[1], Proximal: actor.Proximal, Aggregation: actor.Aggregation, MaxTokens: actor.MaxTokens,
@@ -57,7 +57,7 @@ var settingNames = map[string]string{
 	"advantage.turns": "algo.advantage.turns", "advantage.turn_gamma": "algo.advantage.turn_gamma", "advantage.no_whiten": "algo.advantage.no_whiten", "advantage.k": "algo.advantage.k",
 	"correction.level": "algo.advantage.is_correction_level", "correction.mode": "algo.advantage.is_correction_mode",
 	"correction.low": "algo.advantage.is_correction_threshold", "correction.high": "algo.advantage.is_correction_threshold",
-	"lag.mask": "algo.lag.mask", "lag.max": "algo.lag.max", "lag.decay": "algo.lag.decay",
+	"lag.decay": "algo.lag.decay",
 
 	"loss.name": "actor.loss_mode", "loss.clip_low": "actor.eps_clip_low_high", "loss.clip_high": "actor.eps_clip_low_high",
 	"loss.dual_clip": "actor.dual_clip", "loss.ceiling": "actor.cispo_ceiling", "loss.tau_positive": "actor.sapo_tau", "loss.tau_negative": "actor.sapo_tau",

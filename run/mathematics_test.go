@@ -105,8 +105,6 @@ func TestRefusals(t *testing.T) {
 		"trunc with segments":             {func(c *recipe.Config) { c.Algo.Advantage.Level = "geo" }, "algo.advantage.is_correction_mode", "as a whole"},
 		"top-p with correction":           {func(c *recipe.Config) { c.Rollout.TopP = 0.9 }, "algo.advantage.is_correction_level", "cut distribution"},
 		"decay in step":                   {func(c *recipe.Config) { c.Algo.Lag.Decay = 0.5 }, "algo.lag.decay", "no token is ever stale"},
-		"a mask that lets all pass":       {func(c *recipe.Config) { c.Train.Mode, c.Algo.Lag.Mask, c.Algo.Lag.Max = "one_step_ahead", true, 2 }, "algo.lag.mask", "no token is ever older"},
-		"a mask that lets nothing pass":   {func(c *recipe.Config) { c.Train.Mode, c.Algo.Lag.Mask, c.Algo.Lag.Max = "one_step_ahead", true, 1 }, "algo.lag.max", "all tokens of a batch are equally old"},
 		"a reference that nothing reads":  {func(c *recipe.Config) { c.Ref.Path = c.Model.Path }, "algo.kl.init_coef", "nothing reads it"},
 		"KL in a reward nobody reads":     {func(c *recipe.Config) { c.Algo.KL.Coef = 1 }, "algo.kl.use_loss", "does not read the KL"},
 		"k1 as a loss":                    {func(c *recipe.Config) { c.Algo.KL.Coef, c.Algo.KL.UseLoss, c.Algo.KL.Estimator = 1, true, "k1" }, "algo.kl.estimator", "gradient of mean 0"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"molt/algo"
 	"molt/traj"
 )
 
@@ -17,35 +16,6 @@ func partial(t *testing.T) []*traj.Group {
 		r.Nodes[0].Version = []traj.Version{0, 1, 2}
 	}
 	return groups
-}
-
-// TestMaskByAgeInsideARollout: of a partial rollout, the tokens that are too old get no gradient, and the others exactly the
-// one that they have without the mask.
-func TestMaskByAgeInsideARollout(t *testing.T) {
-	cfg := config()
-	plain, _ := step(t, cfg, Models{Policy: aged(t, 2)}, State{Version: 2}, partial(t))
-	cfg.Lag = algo.LagConfig{Mask: true, Max: 1}
-	masked, _ := step(t, cfg, Models{Policy: aged(t, 2)}, State{Version: 2}, partial(t))
-	if masked.Stale != 2 || plain.Stale != 0 {
-		t.Errorf("%d stale tokens, %d without the mask; want 2 and 0", masked.Stale, plain.Stale)
-	}
-	for k, s := range masked.Segments {
-		near(t, "lag", []float32{float32(s.Lag[0]), float32(s.Lag[1]), float32(s.Lag[2])}, 2, 1, 0)
-		near(t, "weight", s.Weight, 0, 1, 1)
-		if s.Gradient[0] != 0 || plain.Segments[k].Gradient[0] == 0 {
-			t.Errorf("sample %d: the oldest token's gradient is %v, %v without the mask", k, s.Gradient[0], plain.Segments[k].Gradient[0])
-		}
-		for i := 1; i < 3; i++ {
-			if s.Gradient[i] != plain.Segments[k].Gradient[i] || s.Gradient[i] == 0 {
-				t.Errorf("sample %d token %d: gradient %v, %v without the mask", k, i, s.Gradient[i], plain.Segments[k].Gradient[i])
-			}
-		}
-	}
-	for lag := range 3 {
-		if n := masked.Lags[lag].Mismatch.Tokens; n != 2 {
-			t.Errorf("%d tokens of lag %d; want one of each rollout", n, lag)
-		}
-	}
 }
 
 // TestDecayByAgeInsideARollout: a token weighs less by the factor for every version, whatever its neighbours weigh.

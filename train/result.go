@@ -17,7 +17,6 @@ type Result struct {
 	Loss      algo.LossStats      // over all optimizer steps
 	Mismatch  algo.MismatchStats  // LogpOld against LogpGen; where nothing reads LogpOld, LogpNew
 	Lags      algo.LagStats       // the same for the tokens of each lag, with their weights
-	Stale     int                 // tokens that were too old to train
 	Reference algo.KLStats        // LogpNew against LogpRef, or LogpOld where the KL is in the reward; zero without a reference
 	KLCoef    float64             // used in this batch
 	Entropy   float64             // mean in nats; 0 unless a bonus was wanted

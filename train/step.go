@@ -129,7 +129,7 @@ func (t *Trainer) loss(in *algo.Tokens, denominator float64, res *Result) (dLogp
 	n := len(in.LogpNew)
 	in.Weight, in.Share, dLogp = make([]float32, n), make([]float32, n), make([]float32, n)
 	res.Mismatch.Add(algo.Correct(in.Weight, *in, t.cfg.Correction))
-	res.Stale += algo.WeighLag(in.Weight, in.Lag, t.cfg.Lag)
+	algo.WeighLag(in.Weight, in.Lag, t.cfg.Lag)
 	res.Lags.Add(algo.Lags(*in))
 	algo.Shares(in.Share, *in, t.cfg.Loss)
 	res.Loss.Add(algo.PolicyLoss(dLogp, *in, t.cfg.Loss, denominator))

@@ -78,8 +78,6 @@ type AdvantageConfig struct {
 
 // LagConfig says how the age of a token changes its weight.
 type LagConfig struct {
-	Mask  bool    `yaml:"mask" help:"leave tokens older than algo.lag.max out"`
-	Max   int     `yaml:"max" help:"oldest token that trains" unit:"optimizer steps" range:">=0"`
 	Decay float64 `yaml:"decay" help:"a token weighs less by this factor with every optimizer step of age; 1 is off" range:"[0,1]"`
 }
 

@@ -39,7 +39,6 @@ var readers = []readBy{
 	{"reward.length.wrong", "reward.length.shape cosine", func(c *Config) bool { return c.lengthIs("cosine") }},
 	{"algo.advantage.is_correction_mode", "another algo.advantage.is_correction_level than off", (*Config).corrects},
 	{"algo.advantage.is_correction_threshold", "another algo.advantage.is_correction_level than off", (*Config).corrects},
-	{"algo.lag.max", "algo.lag.mask", func(c *Config) bool { return c.Algo.Lag.Mask }},
 	{"algo.kl.estimator", "algo.kl.init_coef above 0", (*Config).Compares},
 	{"algo.kl.use_loss", "algo.kl.init_coef above 0", (*Config).Compares},
 	{"algo.kl.horizon", "algo.kl.target above 0", func(c *Config) bool { return c.Algo.KL.Target > 0 }},
