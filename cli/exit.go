@@ -90,6 +90,9 @@ func (a *app) show(err error) {
 			fmt.Fprintf(a.stderr, "  | %s^\n", strings.Repeat(" ", utf8.RuneCountInString(metrics.Clean(before))))
 		}
 	}
+	for line := range strings.Lines(p.Text) {
+		fmt.Fprintf(a.stderr, "  | %s\n", metrics.Clean(strings.TrimSuffix(line, "\n")))
+	}
 	if fix := p.Remedy(); fix != "" {
 		fmt.Fprintf(a.stderr, "  fix: %s\n", metrics.Clean(fix))
 	}

@@ -20,6 +20,7 @@ import (
 // possible renders every prompt, and refuses one that leaves no room for a reply or that the agent cannot begin with.
 func possible(ctx context.Context, m *models.Model, c *recipe.Config, create func() agent.Env, sets []*tasks.Set) error {
 	var problems []error
+	distinct := map[string]bool{} // problems that say the same are shown once
 	for _, set := range sets {
 		tasks, err := set.Tasks(c.Train.Seed)
 		if err != nil {
@@ -36,10 +37,11 @@ func possible(ctx context.Context, m *models.Model, c *recipe.Config, create fun
 			if err == nil {
 				continue
 			}
+			distinct[err.Error()] = true
 			if p, ok := errors.AsType[*problem.Problem](err); ok {
 				p.Where = fmt.Sprintf("%s: row %s", set.File, t.ID)
 			}
-			if problems = append(problems, err); len(problems) == leg.MaxProblems {
+			if problems = append(problems, err); len(distinct) == leg.MaxProblems {
 				return errors.Join(problems...)
 			}
 		}

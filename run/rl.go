@@ -68,6 +68,7 @@ type rlRun struct {
 	sampling *leg.Sampled    // since the weights that serve were published
 	share    float64         // of ckpt.max_mem for the policy's part of checkpoints
 	lost     atomic.Int64    // groups in a row of which nothing was graded
+	alike    alike           // groups by how they failed
 	unparsed bool            // the alarm about unread tool calls was raised
 	closers  []func() error  // in order of start; close goes backwards
 }

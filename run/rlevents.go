@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"sync"
 
 	"molt/internal/spell"
 	"molt/metrics"
@@ -199,10 +200,15 @@ func (r *rlRun) dropped(g *traj.Group) {
 	}
 	why := failureOf(g)
 	text := fmt.Sprintf("group %d (prompt %s) does not train: %s", g.ID, g.Prompt, g.Filtered)
+	tell := true
 	if why != "" {
-		text += "; the first that failed " + why
+		var again string
+		again, tell = r.alike.count(why)
+		text += "; the first that failed " + why + again
 	}
-	r.log.Emit(metrics.Note{Text: text})
+	if tell {
+		r.log.Emit(metrics.Note{Text: text})
+	}
 	if why == "" || len(g.Graded()) > 0 {
 		return
 	}
@@ -220,6 +226,29 @@ func (r *rlRun) dropped(g *traj.Group) {
 			Fix:      "stop the run and mend the agent or its grader; else it goes through all prompts like this",
 		})
 	}
+}
+
+// alike counts groups by how the first of their failures ended.
+type alike struct {
+	mu sync.Mutex
+	n  map[string]int // guarded by mu
+}
+
+// mostAlike bounds the endings that are told apart: a counter in each would make every one new.
+const mostAlike = 1000
+
+// count says whether one more of a kind is worth telling, and what to add.
+func (a *alike) count(why string) (again string, tell bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.n == nil || len(a.n) == mostAlike {
+		a.n = map[string]int{}
+	}
+	a.n[why]++
+	if a.n[why] > 1 {
+		again = fmt.Sprintf("; so it was in %d groups", a.n[why])
+	}
+	return again, leg.Telling(a.n[why])
 }
 
 // leastHopeless is how many prompts in a row must go by without a graded rollout before a run ends itself, however small its

@@ -70,7 +70,9 @@ func (r *rlRun) openAgentLog() error {
 		return &problem.Problem{Code: problem.Resource, Where: at, What: "cannot write what agents print", Why: problem.Reason(err), Fix: "make room, or choose another folder", Err: err}
 	}
 	r.agent.Log().Send(file)
+	r.agent.Log().Tell(func(traceback string) { r.log.Emit(metrics.Note{Text: traceback}) })
 	r.opened(func() error {
+		r.agent.Log().Tell(nil)
 		r.agent.Log().Send(nil)
 		return file.Close()
 	})

@@ -4,7 +4,7 @@ package answer
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"molt/agent"
@@ -20,7 +20,7 @@ func New() agent.Env { return &Env{} }
 // Check implements agent.Checker.
 func (e *Env) Check(_ context.Context, task agent.Task) error {
 	if strings.TrimSpace(task.Label) == "" {
-		return fmt.Errorf("answer: task %s has no label to compare with", task.ID)
+		return errors.New("answer: there is no label to compare with")
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func TestEnv(t *testing.T) {
 	}
 	task.Label = " \n"
 	got, _ := agent.Rehearse(t.Context(), New, task, "72")
-	if got.Outcome != traj.Harness || got.Detail != "Reset: answer: task 3 has no label to compare with" {
+	if got.Outcome != traj.Harness || got.Detail != "Reset: answer: there is no label to compare with" {
 		t.Errorf("without a label: %s, %s", got.Outcome, got.Detail)
 	}
 }
@@ -145,7 +145,7 @@ func TestLongReplies(t *testing.T) {
 			t.Errorf("%q is right", unit)
 		}
 	}
-	if took := time.Since(begin); took > 20*time.Second {
+	if took := time.Since(begin); took > 5*time.Minute { // what is not linear takes days
 		t.Errorf("it took %v", took)
 	}
 }

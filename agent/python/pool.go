@@ -29,6 +29,7 @@ type Config struct {
 	Start     time.Duration // until a process has loaded the file; more than 0
 	Grace     time.Duration // how long a cancelled call may take to end before its process is killed; more than 0
 	Log       io.Writer     // what agents print, a line at a time; nil drops it
+	Trace     func(string)  // told of the first traceback of each type and place; nil drops them
 	Environ   []string      // added to this process's own
 
 	Render    func(agent.Task) (string, error) // for Envs: the prompt as the chat template renders it
@@ -74,8 +75,20 @@ type Pool struct {
 	folder  *child.Folder // where the molt module lies
 	next    uint64        // names rollouts; guarded by mu
 	mu      sync.Mutex
-	members []*process // guarded by mu; nil where none runs
-	closed  bool       // guarded by mu
+	members []*process      // guarded by mu; nil where none runs
+	closed  bool            // guarded by mu
+	traced  map[string]bool // guarded by mu; kinds of tracebacks that were passed on
+}
+
+// trace passes on the first of each kind.
+func (p *Pool) trace(r *Raised) {
+	p.mu.Lock()
+	known := p.traced[r.kind]
+	p.traced[r.kind] = true
+	p.mu.Unlock()
+	if !known && p.config.Trace != nil {
+		p.config.Trace(r.Traceback)
+	}
 }
 
 // Open starts the first process, which loads the file, and says what kind of agent it is. Close the pool in the end.
@@ -94,7 +107,7 @@ func Open(ctx context.Context, config Config) (*Pool, Kind, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("python: %w", err)
 	}
-	p := &Pool{config: config, folder: folder, members: make([]*process, config.Processes)}
+	p := &Pool{config: config, folder: folder, members: make([]*process, config.Processes), traced: map[string]bool{}}
 	kind, err := p.begin(ctx)
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close())

@@ -47,7 +47,26 @@ type answer struct {
 	ID    uint64          `json:"id"`
 	OK    json.RawMessage `json:"ok"`
 	Error string          `json:"error"`
+	At    string          `json:"at"`
 	Trace string          `json:"trace"`
+}
+
+// Raised is an exception of the agent's file.
+type Raised struct {
+	Line      string // its type and message, and where in the file it was
+	Traceback string // as Python prints it, without the frames of ours
+	kind      string // its type and place: what is the same in the next rollout
+}
+
+func (r *Raised) Error() string { return r.Line }
+
+func (a *answer) raised() *Raised {
+	line := a.Error
+	if a.At != "" {
+		line += " (" + a.At + ")"
+	}
+	name, _, _ := strings.Cut(a.Error, ":")
+	return &Raised{line, a.Trace, name + " " + a.At}
 }
 
 // start runs the interpreter and lets it load the file.
@@ -214,7 +233,7 @@ func (p *process) call(ctx context.Context, do string, r request, into any) erro
 	case a.ID == 0:
 		return fmt.Errorf("%w: %s", errEnded, a.Error)
 	case a.OK == nil:
-		return fmt.Errorf("%s\n%s", a.Error, a.Trace)
+		return a.raised()
 	}
 	return json.Unmarshal(a.OK, into)
 }
@@ -239,8 +258,12 @@ func (p *process) send(r *request, waiting chan answer) error {
 	return nil
 }
 
-// typed is a call's error as the runner types it: the process may have ended for what another rollout did.
+// typed is a call's error as the runner types it: the process may have ended for what another rollout did. The first traceback
+// of each kind is passed on.
 func (p *Pool) typed(m *process, err error) error {
+	if raised, ok := errors.AsType[*Raised](err); ok {
+		p.trace(raised)
+	}
 	if errors.Is(err, errEnded) && !p.alone(m) {
 		return fmt.Errorf("%w: %w", chat.ErrInfrastructure, err)
 	}

@@ -149,6 +149,44 @@ func TestEnvFails(t *testing.T) {
 	}
 }
 
+// A traceback is what Python prints, without our frames, and comes once however often it happens.
+func TestTraceback(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "broken.py")
+	text := `from molt.agents import Env, Result, StepEnvRunner
+def helper(text):
+    raise ValueError("not " + text)
+class Broken(Env):
+    async def step(self, state):
+        helper(state["action_text"])
+class AgentRunner(StepEnvRunner):
+    def __init__(self):
+        super().__init__(Broken)
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var traced []string
+	pool, _, _ := open(t, "guess.py", func(c *Config) {
+		c.File, c.Trace = file, func(text string) { traced = append(traced, text) }
+	})
+	for _, reply := range []string{"a", "b", "c"} {
+		r, _ := play(t, pool, "", reply)
+		if want := "Step of turn 0: ValueError: not " + reply + " (broken.py:3 in helper)"; r.Detail != want {
+			t.Errorf("%q; want %q", r.Detail, want)
+		}
+	}
+	want := `Traceback (most recent call last):
+  File "` + file + `", line 6, in step
+    helper(state["action_text"])
+  File "` + file + `", line 3, in helper
+    raise ValueError("not " + text)
+ValueError: not a
+`
+	if diff := cmp.Diff([]string{want}, traced); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A rollout that blocks the process takes others with it; they may be tried again.
 func TestNeighbours(t *testing.T) {
 	pool, _, _ := open(t, "guess.py", func(c *Config) { c.Processes = 1 })

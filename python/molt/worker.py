@@ -45,6 +45,28 @@ def load(path: str) -> agents.Runner:
     return runner
 
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+TRACE = 16 << 10  # characters of a traceback
+
+
+def failure(e: BaseException, path: str) -> dict:
+    """What went wrong: in a line, where in the user's files, and as Python prints it without the frames of this module."""
+    told = traceback.TracebackException.from_exception(e)
+    whole = told
+    folder, at = os.path.dirname(os.path.abspath(path)) + os.sep, ""
+    for frame in told.stack:
+        if os.path.abspath(frame.filename).startswith(folder) and not ours(frame):
+            at = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
+    while told is not None:
+        told.stack = traceback.StackSummary.from_list([frame for frame in told.stack if not ours(frame)])
+        told = told.__cause__ or told.__context__
+    return {"error": list(whole.format_exception_only())[-1].strip(), "at": at, "trace": "".join(whole.format())[-TRACE:]}
+
+
+def ours(frame) -> bool:
+    return os.path.dirname(os.path.abspath(frame.filename)) == HERE or frame.filename.startswith("<frozen ")
+
+
 class Worker:
     def __init__(self, path: str, out):
         self.path, self.out, self.lock = path, out, threading.Lock()
@@ -65,8 +87,7 @@ class Worker:
             done = await do(request)
             self.answer({"id": request["id"], "ok": done})
         except (Exception, SystemExit, asyncio.CancelledError) as e:  # an agent's failure is an answer
-            last = traceback.format_exception_only(type(e), e)[-1].strip()
-            self.answer({"id": request["id"], "error": last, "trace": traceback.format_exc(limit=-12)[-4096:]})
+            self.answer({"id": request["id"], **failure(e, self.path)})
         finally:
             self.calls.pop(request["id"], None)
 

@@ -71,7 +71,7 @@ func (a *Agent) openPython(ctx context.Context) error {
 	c := a.config.Agent
 	p := python.Defaults()
 	p.File, p.Python, p.Processes, p.Recycle, p.Log = c.Path, c.Python.Interpreter, c.Python.Processes, c.Python.Recycle, a.config.Log
-	p.Start = seconds(c.Python.Start)
+	p.Start, p.Trace = seconds(c.Python.Start), a.config.Log.Trace
 	p.MaxLength, p.Sampling = a.config.MaxLen, a.sampling()
 	p.Render = a.rendered
 	if name, hub := strings.CutPrefix(c.Path, "hub:"); hub {
@@ -83,7 +83,11 @@ func (a *Agent) openPython(ctx context.Context) error {
 	}
 	pool, kind, err := python.Open(ctx, p)
 	if err != nil {
-		return &problem.Problem{Code: problem.Setting, Where: "agent.path", What: "the agent's file cannot be used", Why: err.Error(), Fix: "mend it, or name another Python with agent.python.interpreter", Err: err}
+		refused := &problem.Problem{Code: problem.Setting, Where: "agent.path", What: "the agent's file cannot be used", Why: err.Error(), Fix: "mend it, or name another Python with agent.python.interpreter", Err: err}
+		if raised, ok := errors.AsType[*python.Raised](err); ok {
+			refused.Text = raised.Traceback
+		}
+		return refused
 	}
 	a.pool, a.kind = pool, kind
 	return nil

@@ -8,8 +8,9 @@ import (
 // Log is where agents print to. Until Send names a place, what they print is kept. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex
-	to   io.Writer // guarded by mu
-	kept []byte    // guarded by mu
+	to   io.Writer    // guarded by mu
+	kept []byte       // guarded by mu
+	tell func(string) // guarded by mu; nil for nobody
 }
 
 const mostKept = 1 << 16 // bytes
@@ -24,6 +25,24 @@ func (l *Log) Write(p []byte) (int, error) {
 		l.kept = append(l.kept, p...)
 	}
 	return len(p), nil
+}
+
+// Tell names somebody who is also told of every traceback, once.
+func (l *Log) Tell(tell func(traceback string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell = tell
+}
+
+// Trace notes an exception of an agent's file.
+func (l *Log) Trace(traceback string) {
+	l.Write([]byte(traceback))
+	l.mu.Lock()
+	tell := l.tell
+	l.mu.Unlock()
+	if tell != nil {
+		tell(traceback)
+	}
 }
 
 // Send names the place, or none any more.

@@ -23,10 +23,15 @@ func (r *Repeats) Count(name string) (again string, tell bool) {
 	if n > 1 {
 		again = fmt.Sprintf("; so it was in %d steps", n)
 	}
-	for n%10 == 0 {
+	return again, Telling(n)
+}
+
+// Telling reports whether the nth time of something is worth telling: the 1st, 2nd, 5th, 10th, 20th, 50th …
+func Telling(n int) bool {
+	for n > 0 && n%10 == 0 {
 		n /= 10
 	}
-	return again, n == 1 || n == 2 || n == 5
+	return n == 1 || n == 2 || n == 5
 }
 
 // String lists them.

@@ -18,6 +18,7 @@ type Problem struct {
 	Fix    string
 	Line   string // the line of a file, shown with a caret
 	Column int    // 1-based place of the caret; 0 shows none
+	Text   string // lines of another program that say more, such as a traceback
 	Err    error  // the cause as an error, for errors.Is
 }
 
