@@ -70,6 +70,7 @@ func next(n int64) string {
 }
 
 func benchLab(b *testing.B) *lab {
+	b.Cleanup(Pace())
 	return newLab(b, nil, func(_ *Config, c *capture.Config) {
 		e := instant{Generator: c.Generator}
 		end, _ := c.Renderer.EndOfTurn()
@@ -278,6 +279,7 @@ func (e pacing) Generate(ctx context.Context, r engine.Request, emit func(engine
 // BenchmarkTokenToByte is the time from the engine's token to the byte at the client. Goal: 100 µs (p99).
 func BenchmarkTokenToByte(b *testing.B) {
 	var said []time.Time
+	b.Cleanup(Pace())
 	l := newLab(b, nil, func(_ *Config, c *capture.Config) {
 		ids := c.Renderer.Tokenizer().EncodeSpecial("x")
 		c.Generator = pacing{wide{instant{c.Generator, []engine.Token{{ID: ids[0], Logp: -1}}}}, &said}

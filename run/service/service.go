@@ -271,6 +271,7 @@ func (s *Service) Context() int { return s.gateway.Context() }
 
 // Run answers until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
+	defer serve.Pace()()
 	var expiring sync.WaitGroup
 	expiring.Go(func() { s.rollouts.run(ctx) })
 	err := s.server.Serve(ctx, s.listener)
