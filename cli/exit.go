@@ -28,6 +28,9 @@ func (a *app) report(err error) int {
 	if err == nil {
 		return exitOK
 	}
+	if code, ok := errors.AsType[harnessCode](err); ok {
+		return int(code) // what it means, the harness has said
+	}
 	all := flatten(err)
 	for i := 0; i < len(all); {
 		i += a.showAlike(all[i:])

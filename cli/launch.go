@@ -29,7 +29,7 @@ type launchCmd struct {
 // Help shows the two ways.
 func (*launchCmd) Help() string {
 	return `Starts a harness in a clean home, pointed at the model, and shows at the end what was captured: the tree of turns, the segments that
-training would see, and whether every token is accounted for.
+training would see, and whether every token is accounted for. The exit code is the harness' own; 128 and a signal's number when one ended it.
 
 Examples:
 
@@ -58,7 +58,17 @@ func (c *launchCmd) Run(ctx context.Context, a *app) error {
 			err = errors.Join(err, a.data(legible(captured(export, code))))
 		}
 	}
+	if err == nil && code != exitOK {
+		return harnessCode(code)
+	}
 	return err
+}
+
+// harnessCode is the exit code of a harness, which becomes that of this program.
+type harnessCode int
+
+func (c harnessCode) Error() string {
+	return fmt.Sprintf("the harness ended with exit code %d", int(c))
 }
 
 // args are those behind --.

@@ -113,7 +113,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	if c.JSON {
 		err = a.dataJSON(map[string]any{"url": s.URL(), "context": s.Context()})
 	} else {
-		err = a.data(legible(fmt.Sprintf("serving %s on %s, conversations of %d tokens; Ctrl-C ends it\n", spell.Quoted(c.source()), s.URL(), s.Context())))
+		err = a.data(legible(fmt.Sprintf("serving %s on %s, conversations of %d tokens; Ctrl-C ends it\n%s", spell.Quoted(c.source()), s.URL(), s.Context(), c.firstSteps(s.URL()))))
 	}
 	if err == nil {
 		err = s.Run(ctx)
@@ -129,4 +129,25 @@ func (c *serveCmd) source() string {
 		return c.Script
 	}
 	return c.Model
+}
+
+// firstSteps are commands to paste: open a session, and point a harness at it.
+func (c *serveCmd) firstSteps(url string) string {
+	var token, trust string
+	if c.TokenFile != "" {
+		token = ` -H "Authorization: Bearer $(cat ` + spell.Quoted(c.TokenFile) + `)"`
+	}
+	if c.TLSCert != "" {
+		trust = " --cacert " + spell.Quoted(c.TLSCert)
+	}
+	return `
+Open a session and point a harness at it:
+
+  eval "$(curl -fsS` + trust + token + ` -X POST '` + url + `/sessions?format=env')"
+
+which sets OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY and MOLT_SESSION. What it captured:
+
+  curl -fsS` + trust + token + ` ` + url + `/sessions/$MOLT_SESSION/export
+
+`
 }

@@ -199,10 +199,14 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, d dialect, p *wire
 }
 
 func reply(w http.ResponseWriter, status int, body []byte) {
+	replyAs(w, "application/json", status, append(body, '\n'))
+}
+
+func replyAs(w http.ResponseWriter, kind string, status int, body []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", kind)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+	_, _ = w.Write(body) // a client that is gone needs no answer
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -159,6 +160,27 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestExports: a shell that evaluates the answer can reach the session.
+func TestExports(t *testing.T) {
+	l := newLab(t, text("hello"), nil)
+	status, lines := l.do("POST", "/sessions?format=env", "")
+	script := lines + `printf '%s %s %s %s %s' "$OPENAI_BASE_URL" "$OPENAI_API_KEY" "$ANTHROPIC_BASE_URL" "$ANTHROPIC_API_KEY" "$MOLT_SESSION"`
+	out, err := exec.Command("sh", "-c", script).Output()
+	if status != 200 || err != nil {
+		t.Fatal(status, err)
+	}
+	f := strings.Fields(string(out))
+	if len(f) != 5 || f[1] != f[3] || f[0] != l.url+"/s/"+f[1]+"/v1" || f[2] != l.url+"/s/"+f[1] {
+		t.Fatalf("%q", out)
+	}
+	if status, body := l.do("POST", strings.TrimPrefix(f[2], l.url)+"/v1/messages", `{"max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`); status != 200 || !strings.Contains(body, "hello") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := l.do("GET", "/sessions/"+f[4]+"/export", ""); status != 200 || !strings.Contains(body, `"segments":[{`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
 // TestOptionsOfASession: what no rollout can have is refused, with its name.
 func TestOptionsOfASession(t *testing.T) {
 	l := newLab(t, nil, nil)
@@ -167,7 +189,7 @@ func TestOptionsOfASession(t *testing.T) {
 		`{"attempt":-2}`:          "attempt is -2",
 		`{"sample":-3}`:           "sample is -3",
 		`{"sample":2147483648}`:   "sample is 2147483648",
-		`{"max_tokens":"unread"}`: "options of a session",
+		`{"max_tokens":"unread"}`: "max_tokens: is a string; want an integer",
 	} {
 		if status, text := l.do("POST", "/sessions", body); status != 400 || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", body, status, text)
@@ -204,7 +226,7 @@ func TestPaths(t *testing.T) {
 		{"POST", "/s/" + key + "/v1/completions", `{"prompt":[65,66],"max_tokens":5,"return_token_ids":true}`, nil, 200, `"prompt_token_ids":[65,66]`},
 		{"POST", "/s/" + key + "/v1/chat/completions", chat, []string{"Content-Encoding", "zstd"}, 415, "coded as zstd"},
 		{"POST", "/s/" + key + "/v1/chat/completions", `{`, nil, 400, "invalid_request_error"},
-		{"POST", "/sessions", `{"unheard":1}`, nil, 400, "options of a session"},
+		{"POST", "/sessions", `{"unheard":1}`, nil, 400, "unheard: there is no such field"},
 		{"POST", "/sessions", ``, []string{"Origin", "https://evil.example"}, 401, "web pages"},
 		{"GET", "/sessions/nobody/export", "", nil, 404, "no open session"},
 		{"GET", "/sessions", "", nil, 200, `"turns":`},

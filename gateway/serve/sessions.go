@@ -1,4 +1,4 @@
-// Sessions over HTTP: POST /sessions opens one, GET /sessions/ID/export returns what it captured, DELETE /sessions/ID ends it,
+// Sessions over HTTP: POST /sessions opens one (with ?format=env it answers with lines for a shell), GET /sessions/ID/export returns what it captured, DELETE /sessions/ID ends it,
 // GET /sessions says what all of them have seen.
 
 package serve
@@ -7,11 +7,11 @@ import (
 	"crypto/subtle"
 	"encoding/json/v2"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"molt/chat"
 	"molt/gateway/capture"
 	"molt/gateway/openai"
 	"molt/gateway/wire"
@@ -80,12 +80,10 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	body, p := s.body(w, r, http.NewResponseController(w), nil)
 	var o capture.Options
 	if p == nil && len(body) > 0 {
-		if _, err := chat.ParseValue(body); err != nil {
-			p = wire.Badf("", "%v", err)
-		} else if err := json.Unmarshal(body, &o, json.RejectUnknownMembers(true)); err != nil {
-			p = wire.Badf("", "options of a session: %v", err)
-		} else if err := o.Validate(); err != nil {
-			p = wire.Badf("", "options of a session: %v", err)
+		if p = wire.Fill(&o, body); p == nil {
+			if err := o.Validate(); err != nil {
+				p = wire.Badf("", "options of a session: %v", err)
+			}
 		}
 	}
 	if p != nil {
@@ -101,7 +99,23 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Broken, Message: err.Error()})
 		return
 	}
-	s.json(w, s.opened(r, session))
+	opened := s.opened(r, session)
+	if r.URL.Query().Get("format") == "env" {
+		replyAs(w, "text/plain; charset=utf-8", http.StatusOK, opened.exports())
+		return
+	}
+	s.json(w, opened)
+}
+
+// exports are lines for a shell: the variables that clients of either vendor read.
+func (o *Opened) exports() []byte {
+	var lines []byte
+	for _, v := range [][2]string{
+		{"OPENAI_BASE_URL", o.OpenAI}, {"OPENAI_API_KEY", o.Key}, {"ANTHROPIC_BASE_URL", o.Base}, {"ANTHROPIC_API_KEY", o.Key}, {"MOLT_SESSION", o.ID},
+	} {
+		lines = fmt.Appendf(lines, "export %s='%s'\n", v[0], strings.ReplaceAll(v[1], "'", `'\''`))
+	}
+	return lines
 }
 
 func (s *Server) opened(r *http.Request, session *capture.Session) Opened {

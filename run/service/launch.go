@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"molt/agent"
 	"molt/agent/command"
@@ -78,10 +79,18 @@ func (l *Launch) run(ctx context.Context, preset command.Preset, address agent.A
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	err = c.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode(), nil
+		return exitCode(exit.ProcessState), nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("service: %w", err)
 	}
 	return 0, nil
+}
+
+// exitCode is a program's own, or 128 and the number of the signal that ended it, as shells say it.
+func exitCode(p *os.ProcessState) int {
+	if status, ok := p.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return p.ExitCode()
 }

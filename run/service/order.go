@@ -3,13 +3,13 @@
 package service
 
 import (
-	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"time"
 
 	"molt/agent"
 	"molt/chat"
+	"molt/gateway/wire"
 )
 
 // order is the body of POST /rollouts.
@@ -59,12 +59,9 @@ type most struct {
 
 // readOrder checks everything that can be known without the agent.
 func readOrder(body []byte, m most) (*order, error) {
-	if _, err := chat.ParseValue(body); err != nil { // bounds depth, refuses what is not JSON
-		return nil, err
-	}
 	o := &order{N: 1}
-	if err := json.Unmarshal(body, o, json.RejectUnknownMembers(true)); err != nil {
-		return nil, err
+	if p := wire.Fill(o, body); p != nil {
+		return nil, p
 	}
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
