@@ -102,6 +102,7 @@ HF_ENDPOINT      URL of another hub
 HF_HUB_OFFLINE   1 uses the cache only, and asks nobody
 
 MOLT_MAX_DOWNLOAD_GB   refuses to download a model of more gigabytes; without it there is no limit but the disk
+MOLT_DOWNLOAD_ALSO     patterns of files to download besides what a model needs, such as onnx/*,*.bin; * stands for any text
 
 Nothing in the environment changes the result of a run.
 `

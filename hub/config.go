@@ -26,12 +26,15 @@ type Config struct {
 	Offline  bool           // never ask the hub
 	Copies   bool           // put files, not links, into snapshots, as where links are impossible
 	MaxBytes int64          // most bytes of one model; 0 is no limit
+	Also     []string       // patterns of further files to fetch, in which * stands for any text; nil fetches what models need
 	Workers  int            // files downloaded at once; 0 means 4
+	Streams  int            // ranges of large files downloaded at once, of all files together; 0 means 8
 	Progress func(Progress) // called from one goroutine at a time; may be nil
 
 	client *http.Client
 	sleep  func(d time.Duration) <-chan time.Time
 	free   func(dir string) (bytes int64, known bool)
+	large  int64 // bytes from which on a file arrives in ranges; 0 means 64 MiB
 }
 
 // Progress is the state of a download.
@@ -44,7 +47,8 @@ type Progress struct {
 }
 
 // FromEnvironment reads HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HUB_OFFLINE,
-// TRANSFORMERS_OFFLINE, HF_HUB_DISABLE_IMPLICIT_TOKEN and HF_HUB_DISABLE_SYMLINKS, and MOLT_MAX_DOWNLOAD_GB.
+// TRANSFORMERS_OFFLINE, HF_HUB_DISABLE_IMPLICIT_TOKEN and HF_HUB_DISABLE_SYMLINKS, and MOLT_MAX_DOWNLOAD_GB and
+// MOLT_DOWNLOAD_ALSO.
 func FromEnvironment(getenv func(string) string) (Config, error) {
 	home, err := hubHome(getenv)
 	if err != nil {
@@ -65,6 +69,11 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 			return Config{}, fmt.Errorf("hub: MOLT_MAX_DOWNLOAD_GB: %.40q must be a number of gigabytes above 0", text)
 		}
 		c.MaxBytes = int64(gigabytes * 1e9)
+	}
+	for pattern := range strings.SplitSeq(getenv("MOLT_DOWNLOAD_ALSO"), ",") {
+		if pattern = strings.TrimSpace(pattern); pattern != "" {
+			c.Also = append(c.Also, pattern)
+		}
 	}
 	if isTrue(getenv("HF_HUB_DISABLE_IMPLICIT_TOKEN")) {
 		return c, nil

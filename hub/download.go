@@ -36,7 +36,8 @@ func (r *remote) download(ctx context.Context, s store, l listing) (int64, error
 	if err != nil {
 		return p.now.Done, err
 	}
-	return p.now.Done, r.fetchAll(ctx, s, l.commit, tensors, p)
+	err = r.fetchAll(ctx, s, l.commit, append(tensors, l.also(r.Also)...), p)
+	return p.now.Done, err
 }
 
 // fetchAll fetches the files that are not there, r.Workers at once. The first error ends the others.
@@ -102,7 +103,7 @@ func (r *remote) plan(s store, commit string, files []remoteFile, p *progress) (
 			continue
 		}
 		missing = append(missing, f)
-		needed += f.bytes - max(0, min(size(s.blob(f.sum)+incomplete), f.bytes))
+		needed += f.bytes - max(0, min(size(s.blob(f.sum)+incomplete), f.bytes), arrived(s.blob(f.sum)+inRanges, f, r.large))
 		p.expect(f)
 	}
 	if free, known := r.free(s.path("blobs")); known && len(missing) > 0 && needed+spare > free {

@@ -19,7 +19,8 @@ func TestPython(t *testing.T) {
 	if *python == "" {
 		t.Skip("only scripts/goldens/hub/run.sh needs it")
 	}
-	h := newFakeHub(t, model)
+	const tool = templatesFolder + "/tool_use.jinja"
+	h := newFakeHub(t, with(map[string]string{tool: "t"}))
 	h.token = "hf_secret"
 	run := func(what, cache string) string {
 		t.Helper()
@@ -39,15 +40,24 @@ func TestPython(t *testing.T) {
 	if m := resolve(t, theirs, "org/name"); m.Dir != dir {
 		t.Errorf("we find %s, Python has put it into %s", m.Dir, dir)
 	}
-	checkFiles(t, dir, model, wanted)
+	check := func(dir string) {
+		t.Helper()
+		for _, name := range append([]string{tool}, wanted...) {
+			if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(data) != string(h.files[name]) {
+				t.Errorf("%s: %d bytes, %v", name, len(data), err)
+			}
+		}
+	}
+	check(dir)
 	theirs.Offline, theirs.Token = false, h.token
 	if m := resolve(t, theirs, "org/name"); m.Dir != dir || m.Downloaded != 0 {
 		t.Errorf("with the hub: %+v", m)
 	}
 
 	ours := quick(t, h)
-	ours.Token = h.token
+	ours.Token, ours.large = h.token, 4000
 	m := resolve(t, ours, "org/name")
+	check(m.Dir)
 	before := len(h.asked())
 	if dir := run("find", ours.Cache); dir != m.Dir {
 		t.Errorf("Python finds %s, we have put it into %s", dir, m.Dir)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -170,15 +171,31 @@ func inside(t *testing.T, cache string) {
 	}
 }
 
-// TestTraversalInList: files in folders, and names that lead out, are not asked for.
+// TestTraversalInList: names that lead out are not asked for, whatever asks for them, and are said to be skipped.
 func TestTraversalInList(t *testing.T) {
-	h := newFakeHub(t, model)
-	for _, path := range []string{"../../../../tmp/x", "/etc/passwd", "sub/config.json", `..\..\x`, "..", ".git"} {
+	odd := []string{"../../../../tmp/x", "/etc/passwd", `..\\..\\x`, "..", templatesFolder + "/../../../x.jinja", templatesFolder + "//x.jinja", templatesFolder + "/..jinja/../x.jinja",
+		"a/./b", "c:/x", "a/..", "x\x00y", "nul\n", strings.Repeat("n", 256)}
+	for _, also := range [][]string{nil, {"*"}} {
+		t.Run(fmt.Sprint(also), func(t *testing.T) { checkTraversal(t, odd, also) })
+	}
+}
+
+func checkTraversal(t *testing.T, odd, also []string) {
+	h := newFakeHub(t, with(map[string]string{"pytorch_model.bin": "", "training_args.bin": ""}))
+	for _, path := range odd {
 		h.tree = append(h.tree, map[string]any{"type": "file", "path": path, "size": 3, "oid": strings.Repeat("d", 40)})
 	}
-	h.tree = append(h.tree, map[string]any{"type": "directory", "path": "config.json", "size": 0, "oid": "x"})
+	h.tree = append(h.tree, map[string]any{"type": "directory", "path": "..", "size": 0, "oid": "x"}, map[string]any{"type": "directory", "path": "config.json", "size": 0, "oid": "x"})
 	c := quick(t, h)
-	checkFiles(t, resolve(t, c, "org/name").Dir, model, wanted)
+	c.Also = also
+	m := resolve(t, c, "org/name")
+	checkFiles(t, m.Dir, model, wanted)
+	if n := len(m.Skipped); n < len(odd) || n > len(odd)+2 || !slices.Contains(m.Skipped, `"../../../../tmp/x"`) {
+		t.Errorf("skipped %q", m.Skipped)
+	}
+	if siblings, err := os.ReadDir(filepath.Dir(c.Cache)); err != nil || len(siblings) != 1 {
+		t.Errorf("beside the cache: %v, %v", siblings, err)
+	}
 }
 
 // TestWrongOnce: bytes that were damaged on their way are fetched again.
@@ -262,11 +279,29 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+func TestMatches(t *testing.T) {
+	for pattern, names := range map[string][2][]string{
+		"onnx/*": {{"onnx/a", "onnx/b/c"}, {"onnx", "xonnx/a"}}, "*.bin": {{"a.bin", "a/b.bin", ".bin"}, {"a.bins"}}, "a": {{"a"}, {"aa", "a/b"}},
+		"*": {{"", "a/b"}, nil}, "a*b*c": {{"abc", "axbxc", "abbcc"}, {"acb", "ab", "xabc"}}, "ab*ba": {{"abba"}, {"aba"}}, "**x": {{"x", "ax"}, {"xa"}}, "": {{""}, {"a"}},
+	} {
+		for i, list := range names {
+			for _, name := range list {
+				if matches(pattern, name) != (i == 0) {
+					t.Errorf("%q matches %q: %v", pattern, name, i == 1)
+				}
+			}
+		}
+	}
+}
+
 // FuzzNames: a name or an index that is accepted leads nowhere but into the cache.
 func FuzzNames(f *testing.F) {
 	f.Add("org/name@refs/pr/1", `{"weight_map":{"x":"a.safetensors"}}`)
 	f.Add("org/..@../x", `{"weight_map":{"x":"../a.safetensors"}}`)
 	f.Fuzz(func(t *testing.T, name, index string) {
+		if safePath(name) && (!filepath.IsLocal(name) || filepath.Clean(name) != name || strings.Contains(name, `\`)) {
+			t.Errorf("%q leads out", name)
+		}
 		if n, err := ParseName(name); err == nil {
 			s := store{"/cache", n}
 			for _, path := range []string{s.path("refs", filepath.FromSlash(n.Revision)), s.blob(commit), s.lock(commit)} {

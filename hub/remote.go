@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/v2"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +31,7 @@ type remote struct {
 	Config
 	name   Name
 	client *http.Client
+	slots  chan struct{} // one for each range that may be under way: who has put something in takes it out
 }
 
 func newRemote(c Config, n Name) *remote {
@@ -38,9 +41,8 @@ func newRemote(c Config, n Name) *remote {
 	if c.free == nil {
 		c.free = freeBytes
 	}
-	if c.Workers == 0 {
-		c.Workers = 4
-	}
+	c.Workers, c.Streams = cmp.Or(c.Workers, 4), cmp.Or(c.Streams, 8)
+	c.large = cmp.Or(c.large, 64<<20)
 	client := c.client
 	if client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -49,7 +51,7 @@ func newRemote(c Config, n Name) *remote {
 	}
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // see follow
-	return &remote{c, n, &own}
+	return &remote{c, n, &own, make(chan struct{}, c.Streams)}
 }
 
 // list asks for the commit and its files.
@@ -63,44 +65,53 @@ func (r *remote) list(ctx context.Context) (listing, error) {
 	if !isCommit(info.SHA) {
 		return listing{}, fmt.Errorf("the hub names %.60q as the commit of %s, which is none", info.SHA, r.name.Revision)
 	}
-	l := listing{info.SHA, make(map[string]remoteFile)}
-	next := r.Endpoint + "/api/models/" + r.name.path() + "/tree/" + info.SHA
+	l := listing{commit: info.SHA, files: make(map[string]remoteFile)}
+	if len(r.Also) > 0 {
+		err := r.tree(ctx, &l, "?recursive=true")
+		l.folders = nil // all were looked into
+		return l, err
+	}
+	if err := r.tree(ctx, &l, ""); err != nil || !slices.Contains(l.folders, templatesFolder) {
+		return l, err
+	}
+	l.folders = slices.DeleteFunc(l.folders, func(f string) bool { return f == templatesFolder })
+	return l, r.tree(ctx, &l, "/"+templatesFolder)
+}
+
+// entry is a line of the hub's list of files.
+type entry struct {
+	Type string `json:"type"`
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	OID  string `json:"oid"`
+	LFS  *struct {
+		OID  string `json:"oid"`
+		Size int64  `json:"size"`
+	} `json:"lfs"`
+}
+
+// tree adds what a folder of the repository holds; where is what comes behind the commit.
+func (r *remote) tree(ctx context.Context, l *listing, where string) error {
+	next := r.Endpoint + "/api/models/" + r.name.path() + "/tree/" + l.commit + where
 	for page := 0; next != ""; page++ {
 		if page == maxPages {
-			return listing{}, fmt.Errorf("the hub's list of files has more than %d pages", maxPages)
+			return fmt.Errorf("the hub's list of files has more than %d pages", maxPages)
 		}
-		var entries []struct {
-			Type string `json:"type"`
-			Path string `json:"path"`
-			Size int64  `json:"size"`
-			OID  string `json:"oid"`
-			LFS  *struct {
-				OID  string `json:"oid"`
-				Size int64  `json:"size"`
-			} `json:"lfs"`
-		}
+		var entries []entry
 		header, err := r.json(ctx, next, &entries)
 		if err != nil {
-			return listing{}, err
+			return err
 		}
 		for _, e := range entries {
-			if e.Type != "file" || strings.ContainsAny(e.Path, "/\\") {
-				continue
+			if err := l.add(e); err != nil {
+				return err
 			}
-			f := remoteFile{e.Path, e.Size, e.OID}
-			if e.LFS != nil {
-				f.bytes, f.sum = e.LFS.Size, e.LFS.OID
-			}
-			if f.bytes < 0 || len(f.sum) != 40 && len(f.sum) != 64 || !isHex(f.sum) {
-				return listing{}, fmt.Errorf("the hub describes %.60q with %d bytes and checksum %.80q, which cannot be", f.name, f.bytes, f.sum)
-			}
-			l.files[f.name] = f
 		}
 		if next, err = r.nextPage(header); err != nil {
-			return listing{}, err
+			return err
 		}
 	}
-	return l, nil
+	return nil
 }
 
 // nextPage reads the Link header. It must stay with the hub.
@@ -123,7 +134,7 @@ func (r *remote) nextPage(h http.Header) (string, error) {
 func (r *remote) json(ctx context.Context, address string, out any) (http.Header, error) {
 	var header http.Header
 	err := r.repeat(ctx, func() error {
-		resp, err := r.get(ctx, address, 0)
+		resp, err := r.get(ctx, address, "")
 		if err != nil {
 			return err
 		}
@@ -144,8 +155,9 @@ func (r *remote) json(ctx context.Context, address string, out any) (http.Header
 	return header, err
 }
 
-// get follows redirects and returns an answer with status 200 or 206. from > 0 asks for the rest of a file only.
-func (r *remote) get(ctx context.Context, address string, from int64) (*http.Response, error) {
+// get follows redirects and returns an answer with status 200 or 206. bytes asks for a part of a file, as
+// the header Range does; "" for all of it.
+func (r *remote) get(ctx context.Context, address, bytes string) (*http.Response, error) {
 	for range maxRedirects + 1 {
 		at, err := url.Parse(address)
 		if err != nil {
@@ -160,15 +172,15 @@ func (r *remote) get(ctx context.Context, address string, from int64) (*http.Res
 		if r.Token != "" && r.trusted(at) {
 			req.Header.Set("Authorization", "Bearer "+r.Token)
 		}
-		if from > 0 {
-			req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+		if bytes != "" {
+			req.Header.Set("Range", bytes)
 		}
 		resp, err := r.client.Do(req)
 		if err != nil {
 			return nil, r.unreachable(ctx, err)
 		}
 		switch {
-		case resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent && from > 0:
+		case resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent && bytes != "":
 			return resp, nil
 		case resp.StatusCode < 300 || resp.StatusCode > 399:
 			_ = resp.Body.Close() // the status says more

@@ -13,12 +13,13 @@ import (
 
 // Model is a model on this machine.
 type Model struct {
-	Dir        string // the folder with its files
-	ID         string // "org/name"; "" for a folder that was given as such
-	Revision   string // as asked for
-	Commit     string // 40 hex digits; "" for a plain folder
-	Downloaded int64  // bytes
-	Warning    string // a sentence when the hub could not be asked and the cache had to do; "" otherwise
+	Dir        string   // the folder with its files
+	ID         string   // "org/name"; "" for a folder that was given as such
+	Revision   string   // as asked for
+	Commit     string   // 40 hex digits; "" for a plain folder
+	Downloaded int64    // bytes
+	Skipped    []string // files of the repository that were not fetched, and folders, which end in a slash; where the hub was asked
+	Warning    string   // a sentence when the hub could not be asked and the cache had to do; "" otherwise
 }
 
 // Resolve finds the model called name. A folder of that name comes first.
@@ -62,7 +63,7 @@ func looksLikePath(name string) bool {
 func (c Config) resolve(ctx context.Context, n Name) (Model, error) {
 	s := store{c.Cache, n}
 	cached, missing := s.find(n.Revision)
-	if missing == nil && (c.Offline || isCommit(n.Revision)) {
+	if missing == nil && (c.Offline || isCommit(n.Revision) && len(c.Also) == 0) {
 		return cached, nil
 	}
 	if c.Offline {
@@ -87,5 +88,5 @@ func (c Config) resolve(ctx context.Context, n Name) (Model, error) {
 	if err := s.setRef(list.commit); err != nil {
 		return Model{}, err
 	}
-	return Model{Dir: s.snapshot(list.commit), ID: n.ID, Revision: n.Revision, Commit: list.commit, Downloaded: done}, nil
+	return Model{Dir: s.snapshot(list.commit), ID: n.ID, Revision: n.Revision, Commit: list.commit, Downloaded: done, Skipped: list.skipped(s)}, nil
 }

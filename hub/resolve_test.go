@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,7 +93,7 @@ func TestDownload(t *testing.T) {
 	for _, name := range wanted {
 		bytes += int64(len(model[name]))
 	}
-	if want := (Model{Dir: filepath.Join(c.Cache, "models--org--name", "snapshots", commit), ID: "org/name", Revision: "main", Commit: commit, Downloaded: bytes}); m != want {
+	if want := (Model{Dir: filepath.Join(c.Cache, "models--org--name", "snapshots", commit), ID: "org/name", Revision: "main", Commit: commit, Downloaded: bytes, Skipped: []string{"pytorch_model.bin", "training_args.bin"}}); !reflect.DeepEqual(m, want) {
 		t.Errorf("got %+v, want %+v", m, want)
 	}
 	if last.Done != bytes || last.Total != bytes || last.Files != 5 || last.FilesDone != 5 || last.Model != "org/name" {
@@ -135,6 +136,42 @@ func TestShards(t *testing.T) {
 	checkFiles(t, m.Dir, files, []string{"README.md", "a.safetensors", "b.safetensors", "config.json", "generation_config.json", "model.safetensors.index.json", "tokenizer.json"})
 	if _, err := os.Stat(filepath.Join(m.Dir, "..", "..", "refs", "refs", "pr", "1")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFolders: of folders, named chat templates are fetched, and what patterns ask for. All else is said to be skipped.
+func TestFolders(t *testing.T) {
+	files := with(map[string]string{templatesFolder + "/rag.jinja": "r", templatesFolder + "/tool_use.jinja": "t", templatesFolder + "/README.md": "x", templatesFolder + "/old/a.jinja": "x",
+		"onnx/model.onnx": strings.Repeat("o", 5000), "onnx/q4/model.onnx": "q", "original/consolidated.00.pth": "p", "added_tokens.json": "{}", ".gitattributes": "x"})
+	for _, c := range []struct {
+		also    []string
+		copies  bool
+		here    []string // in folders
+		skipped []string
+	}{
+		{nil, false, nil, []string{templatesFolder + "/README.md", templatesFolder + "/old/", "onnx/", "original/", "pytorch_model.bin", "training_args.bin"}},
+		{nil, true, nil, []string{templatesFolder + "/README.md", templatesFolder + "/old/", "onnx/", "original/", "pytorch_model.bin", "training_args.bin"}},
+		{[]string{"onnx/q4/*", "*.bin"}, false, []string{"onnx/q4/model.onnx"}, []string{templatesFolder + "/README.md", templatesFolder + "/old/a.jinja", "onnx/model.onnx", "original/"}},
+		{[]string{"*"}, false, []string{"onnx/q4/model.onnx", "onnx/model.onnx", "original/consolidated.00.pth", templatesFolder + "/README.md"}, nil},
+	} {
+		h := newFakeHub(t, files)
+		config := quick(t, h)
+		config.Also, config.Copies = c.also, c.copies
+		m := resolve(t, config, "org/name")
+		if !slices.Equal(m.Skipped, c.skipped) {
+			t.Errorf("%v: skipped %q, want %q", c.also, m.Skipped, c.skipped)
+		}
+		for _, name := range append(c.here, templatesFolder+"/rag.jinja", templatesFolder+"/tool_use.jinja", "added_tokens.json") {
+			if data, err := os.ReadFile(filepath.Join(m.Dir, name)); err != nil || string(data) != files[name] {
+				t.Errorf("%v: %s: %q, %v", c.also, name, data, err)
+			}
+		}
+		if link, err := os.Readlink(filepath.Join(m.Dir, templatesFolder, "rag.jinja")); (err != nil || link != "../../../blobs/"+h.sum(templatesFolder+"/rag.jinja")) && !c.copies {
+			t.Errorf("the link is %q, %v", link, err)
+		}
+		if again := resolve(t, config, "org/name"); again.Downloaded != 0 {
+			t.Errorf("%v: again: %+v", c.also, again)
+		}
 	}
 }
 
@@ -331,7 +368,7 @@ func TestCancel(t *testing.T) {
 func TestPlainFolder(t *testing.T) {
 	dir := t.TempDir()
 	m, err := Config{}.Resolve(t.Context(), dir)
-	if err != nil || m != (Model{Dir: dir}) {
+	if err != nil || !reflect.DeepEqual(m, Model{Dir: dir}) {
 		t.Errorf("got %+v, %v", m, err)
 	}
 	t.Chdir(dir)

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json/v2"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -31,6 +32,7 @@ type fakeHub struct {
 
 	mu       sync.Mutex // guards what follows
 	files    map[string][]byte
+	long     string                                                   // checksum of the one file that is so long that it is computed once; "" computes
 	tree     []any                                                    // further entries of the tree
 	sha      string                                                   // of the revision
 	token    string                                                   // needed when not ""
@@ -78,6 +80,9 @@ func (h *fakeHub) observed(host string, next http.Handler) http.Handler {
 
 func (h *fakeHub) sum(name string) string {
 	data := h.files[name]
+	if len(data) >= 1<<20 && h.long != "" {
+		return h.long
+	}
 	if len(data) >= large {
 		s := sha256.Sum256(data)
 		return hex.EncodeToString(s[:])
@@ -105,10 +110,12 @@ func (h *fakeHub) serve(w http.ResponseWriter, r *http.Request) {
 		write(w, map[string]any{"_id": "1", "id": "org/name", "sha": h.sha, "siblings": []any{}, "private": false})
 	case strings.HasPrefix(api, "/revision/"):
 		refuse(w, http.StatusNotFound, "RevisionNotFound")
-	case api == "/tree/"+h.sha || api == "/tree/main":
-		h.serveTree(w, r)
-	case strings.HasPrefix(path, "/org/name/resolve/"+h.sha+"/") || strings.HasPrefix(path, "/org/name/resolve/main/"):
-		h.serveFile(w, r, path[strings.LastIndexByte(path, '/')+1:])
+	case strings.HasPrefix(api, "/tree/"):
+		_, folder, _ := strings.Cut(strings.TrimPrefix(api, "/tree/"), "/")
+		h.serveTree(w, r, folder)
+	case strings.HasPrefix(path, "/org/name/resolve/"):
+		_, file, _ := strings.Cut(strings.TrimPrefix(path, "/org/name/resolve/"), "/")
+		h.serveFile(w, r, file)
 	default:
 		refuse(w, http.StatusNotFound, "RepoNotFound")
 	}
@@ -121,15 +128,26 @@ func write(w http.ResponseWriter, v any) {
 	}
 }
 
-// serveTree answers in pages.
-func (h *fakeHub) serveTree(w http.ResponseWriter, r *http.Request) {
-	var names []string
-	for name := range h.files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+// serveTree answers in pages what a folder holds, with all below it when the request says recursive.
+func (h *fakeHub) serveTree(w http.ResponseWriter, r *http.Request, folder string) {
 	entries := slices.Clone(h.tree)
-	for _, name := range names {
+	if folder != "" {
+		entries, folder = nil, folder+"/"
+	}
+	seen := make(map[string]bool)
+	for _, name := range slices.Sorted(maps.Keys(h.files)) {
+		inside, ok := strings.CutPrefix(name, folder)
+		if !ok {
+			continue
+		}
+		if sub, _, deeper := strings.Cut(inside, "/"); deeper {
+			if sub = folder + sub; !seen[sub] {
+				entries = append(entries, map[string]any{"type": "directory", "path": sub, "size": 0, "oid": strings.Repeat("cd", 20)})
+			}
+			if seen[sub] = true; !r.URL.Query().Has("recursive") {
+				continue
+			}
+		}
 		e := map[string]any{"type": "file", "path": name, "size": len(h.files[name]), "oid": h.sum(name)}
 		if len(h.files[name]) >= large {
 			e["oid"] = strings.Repeat("ab", 20)
@@ -178,17 +196,17 @@ func (h *fakeHub) serveLarge(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *fakeHub) send(w http.ResponseWriter, r *http.Request, data []byte) {
-	from := 0
-	if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 && h.ranges {
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(data)-1, len(data)))
-		w.Header().Set("Content-Length", strconv.Itoa(len(data)-from))
+	from, last := 0, len(data)-1
+	if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &last); n > 0 && h.ranges {
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, last, len(data)))
+		w.Header().Set("Content-Length", strconv.Itoa(last+1-from))
 		w.WriteHeader(http.StatusPartialContent)
 	} else {
-		from = 0
+		from, last = 0, len(data)-1
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	}
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(data[from:])
+		_, _ = w.Write(data[from : last+1])
 	}
 }
 

@@ -2,7 +2,8 @@
 //
 //	models--org--name/refs/REVISION          the commit that a branch or tag is at
 //	models--org--name/blobs/CHECKSUM         the files, each once: SHA-256 of large ones, git's SHA-1 of others
-//	models--org--name/snapshots/COMMIT/FILE  a link to ../../blobs/CHECKSUM, or the file itself where links are impossible
+//	models--org--name/snapshots/COMMIT/FILE  a link to ../../blobs/CHECKSUM, or the file itself where links are impossible;
+//	                                         folders of the repository are folders here
 //	.locks/models--org--name/CHECKSUM.lock   held while a blob is written
 
 package hub
@@ -105,7 +106,7 @@ func (s store) link(commit, name, sum string, copies bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	target := filepath.Join("..", "..", "blobs", sum)
+	target := filepath.Join(strings.Repeat("../", 2+strings.Count(name, "/"))+"blobs", sum)
 	if have, err := os.Readlink(path); err == nil && have == target && !copies {
 		return nil
 	}
