@@ -100,7 +100,7 @@ func vouch(r *traj.Rollout, job agent.Job, vocab int, serving traj.Version) erro
 		return nil
 	}
 	for i := range r.Nodes {
-		if n := &r.Nodes[i]; n.Temperature == 0 && len(n.Sampled) > 0 {
+		if n := &r.Nodes[i]; n.Temperature == 0 && !n.Constrained && len(n.Sampled) > 0 {
 			return fmt.Errorf("rollout: group %d sample %d node %d was sampled greedily; a greedy turn cannot train", r.Group, r.Sample, i)
 		}
 	}

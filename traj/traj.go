@@ -38,7 +38,7 @@ type Node struct {
 	LogpGen     []float32 // [len(Sampled)] nats, at the sampling temperature, as the generator reported
 	Version     []Version // [len(Sampled)] the weights that sampled each id
 	Temperature float32   // sampling temperature of this turn; 0 means greedy (such a turn is evaluated, not trained)
-	Constrained bool      // only some ids could be sampled, as for a reply in a format: such a turn is not trained
+	Constrained bool      // no free sample of the policy, such as a reply in a format: such a turn is not trained
 	Finish      Finish    // why sampling stopped
 	Reward      float64   // reward of this turn
 	NewSegment  string    // why this node is a new root although the rollout already had one; "" otherwise

@@ -110,11 +110,14 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 	}
 	o.Stop = f.Stops("stop_sequences")
 	if t, ok := f.Get("thinking"); ok {
-		o.Hidden = wire.Read(t, "thinking").Text("type") == "disabled"
+		kind := wire.Read(t, "thinking").Text("type")
+		think := kind != "disabled"
+		o.Hidden, o.Think = !think, &think
 	}
 	o.Format = f.ReadFormat("output_format")
 	if v, ok := f.Get("output_config"); ok {
 		c := wire.Read(v, "output_config")
+		o.Effort = c.Text("effort")
 		if _, ok := c.Get("format"); ok {
 			o.Format = c.ReadFormat("format")
 		}

@@ -26,7 +26,7 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 	if p := s.refuses(r); p != nil {
 		return nil, p
 	}
-	sampling, p := s.gateway.sampling(&r.Options)
+	sampling, untrained, p := s.gateway.sampling(&r.Options)
 	if p != nil {
 		return nil, p
 	}
@@ -34,7 +34,15 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 	if p != nil {
 		return nil, p
 	}
-	q := &asking{session: s, request: r, who: who, format: format, sampling: sampling, asked: asked(sampling, &r.Options), signal: make(chan struct{}, 1)}
+	if format != nil {
+		untrained = r.Options.Format.Param
+	}
+	renderer, variables, p := s.gateway.renderer(&r.Options)
+	if p != nil {
+		return nil, p
+	}
+	q := &asking{session: s, request: r, who: who, format: format, sampling: sampling, untrained: untrained, asked: asked(sampling, &r.Options),
+		renderer: renderer, variables: variables, signal: make(chan struct{}, 1)}
 	call, p := q.place(ctx)
 	if call != nil || p != nil {
 		return call, p
@@ -57,13 +65,16 @@ func (s *Session) refuses(r *wire.Request) *wire.Problem {
 
 // asking is a request on its way to being sampled.
 type asking struct {
-	session  *Session
-	request  *wire.Request
-	who      Caller
-	format   *format // nil for text
-	sampling engine.Sampling
-	asked    string
-	signal   chan struct{}
+	session   *Session
+	request   *wire.Request
+	who       Caller
+	format    *format // nil for text
+	sampling  engine.Sampling
+	untrained string // why its turns do not train
+	renderer  *chat.Renderer
+	variables []chat.Member // that make it another one than the run's
+	asked     string
+	signal    chan struct{}
 
 	ordinal int64
 	tools   []chat.ToolSpec
@@ -138,6 +149,7 @@ func (q *asking) placeLocked() (orphan *flight, call *Call, p *wire.Problem) {
 		q.reason = chat.Compaction
 	}
 	q.view = s.path(plan, items, q.tools)
+	q.view.renderer = q.renderer
 	q.reuse(plan)
 	q.ordinal = s.request
 	s.request++
@@ -163,6 +175,9 @@ func (q *asking) conversation() ([]*chat.Item, chat.Key, *wire.Problem) {
 	q.tools = r.Tools
 	if r.Options.Choose.Mode == wire.None {
 		q.tools, tools = nil, chat.ToolsKey(nil, nil)
+	}
+	if len(q.variables) > 0 {
+		tools = chat.ToolsKey(q.tools, q.variables)
 	}
 	switch {
 	case len(r.Prompt) >= q.session.gateway.Context():
@@ -200,7 +215,7 @@ func (q *asking) again() *Call {
 		}
 	}
 	verdict, turn := s.forest.Repeat(q.at, q.asked, q.who.Retry)
-	if verdict != forest.Replay {
+	if verdict != forest.Replay || q.request.Options.Top > 0 { // alternatives are not kept
 		return nil
 	}
 	s.gateway.counts.add(func(c *Counts) { c.Replayed++ })
@@ -232,8 +247,12 @@ func (s *Session) Count(r *wire.Request) (int, *wire.Problem) {
 	if p := s.refuses(&wire.Request{Items: r.Items}); p != nil {
 		return 0, p
 	}
+	renderer, variables, p := s.gateway.renderer(&r.Options)
+	if p != nil {
+		return 0, p
+	}
 	s.mu.Lock()
-	q := &asking{session: s, request: r}
+	q := &asking{session: s, request: r, renderer: renderer, variables: variables}
 	items, tools, p := q.conversation()
 	if p != nil {
 		s.mu.Unlock()
@@ -243,6 +262,7 @@ func (s *Session) Count(r *wire.Request) (int, *wire.Problem) {
 	q.parent = plan.Turn
 	kept := s.trail
 	q.view = s.path(plan, items, q.tools)
+	q.view.renderer = q.renderer
 	s.trail = kept // a count only looks
 	s.mu.Unlock()
 	if p := q.render(); p != nil {

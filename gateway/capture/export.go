@@ -55,7 +55,7 @@ type Node struct {
 	Version     []traj.Version `json:"version"`
 	Temperature float32        `json:"temperature"`
 	Sampling    string         `json:"sampling"`
-	Constrained bool           `json:"constrained,omitzero"` // to a format: not trained
+	Untrained   string         `json:"untrained,omitzero"` // why it does not train: how it was sampled
 	Finish      traj.Finish    `json:"finish"`
 	Reason      chat.Reason    `json:"reason,omitzero"`
 	Fate        forest.Fate    `json:"fate"`
@@ -107,7 +107,7 @@ func (s *Session) node(i int32) Node {
 	t := s.forest.Turn(i)
 	return Node{
 		Name: t.Name, Parent: t.Parent, Request: t.Request, Observation: t.Observation, Sampled: t.Sampled, LogpGen: t.Logp, Version: t.Version,
-		Temperature: t.Temperature, Sampling: t.Asked, Constrained: t.Constrained, Finish: t.Finish, Reason: t.Reason, Fate: s.forest.Fate(i), Spliced: t.Spliced,
+		Temperature: t.Temperature, Sampling: t.Asked, Untrained: t.Untrained, Finish: t.Finish, Reason: t.Reason, Fate: s.forest.Fate(i), Spliced: t.Spliced,
 		Kind: s.kind(i), Agent: t.Agent, Message: t.Item.Message,
 	}
 }

@@ -101,6 +101,7 @@ func (f *flight) resume(had engine.Reply, attempt int) (engine.Reply, error) {
 	for _, t := range had.Tokens {
 		r.Prompt = append(r.Prompt, t.ID)
 	}
+	r.Earlier = len(had.Tokens)
 	r.Sampling.MaxTokens -= len(had.Tokens)
 	r.Key.Turn ^= int32(attempt) << 24
 	if f.format != nil {

@@ -27,6 +27,8 @@ type Gateway struct {
 	piece  func() int                 // most bytes of text that one id stands for; 0 where that is not known
 	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
 
+	renderers renderers // of requests that set variables
+
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*Session
 	closed   bool

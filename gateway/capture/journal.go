@@ -68,7 +68,7 @@ type kept struct {
 	Tools       bool           `json:"tools,omitzero"`
 	Raw         bool           `json:"raw,omitzero"`
 	Forced      string         `json:"forced,omitzero"`
-	Constrained bool           `json:"constrained,omitzero"`
+	Untrained   string         `json:"untrained,omitzero"`
 	Stored      bool           `json:"stored,omitzero"`
 	Request     int64          `json:"request"`
 }
@@ -77,7 +77,7 @@ func keep(t *forest.Turn) *kept {
 	k := &kept{
 		Name: t.Name, At: t.At, Parent: t.Parent, Message: t.Item.Message, Observation: t.Observation, Sampled: t.Sampled, Logp: t.Logp,
 		Version: t.Version, Temperature: t.Temperature, Finish: t.Finish, Stop: t.Stop, Cached: t.Cached, Asked: t.Asked, Reason: t.Reason,
-		Spliced: t.Spliced, Agent: t.Agent, Tools: t.Tools, Raw: t.Raw, Forced: t.Forced, Constrained: t.Constrained, Stored: t.Stored, Request: t.Request,
+		Spliced: t.Spliced, Agent: t.Agent, Tools: t.Tools, Raw: t.Raw, Forced: t.Forced, Untrained: t.Untrained, Stored: t.Stored, Request: t.Request,
 	}
 	for _, c := range t.Checkpoints {
 		k.Checkpoints = append(k.Checkpoints, recorded{Message: c.Item.Message, Tokens: c.Tokens})
@@ -89,7 +89,7 @@ func (k *kept) turn() forest.Turn {
 	t := forest.Turn{
 		Name: k.Name, At: k.At, Parent: k.Parent, Item: chat.NewItem(k.Message), Observation: k.Observation, Sampled: k.Sampled, Logp: k.Logp,
 		Version: k.Version, Temperature: k.Temperature, Finish: k.Finish, Stop: k.Stop, Cached: k.Cached, Asked: k.Asked, Reason: k.Reason,
-		Spliced: k.Spliced, Agent: k.Agent, Tools: k.Tools, Raw: k.Raw, Forced: k.Forced, Constrained: k.Constrained, Stored: k.Stored, Request: k.Request,
+		Spliced: k.Spliced, Agent: k.Agent, Tools: k.Tools, Raw: k.Raw, Forced: k.Forced, Untrained: k.Untrained, Stored: k.Stored, Request: k.Request,
 	}
 	for _, c := range k.Checkpoints {
 		t.Checkpoints = append(t.Checkpoints, forest.Checkpoint{Tokens: c.Tokens, Item: chat.NewItem(c.Message)})

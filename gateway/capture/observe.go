@@ -14,12 +14,13 @@ import (
 
 // view is what the forest says about a request, copied out of its lock.
 type view struct {
-	items   []*chat.Item
-	tools   []chat.ToolSpec
-	from    int     // first item to render
-	path    []int32 // ids up to there; nil for a new root
-	last    int32   // the last of them
-	splices []splice
+	renderer *chat.Renderer
+	items    []*chat.Item
+	tools    []chat.ToolSpec
+	from     int     // first item to render
+	path     []int32 // ids up to there; nil for a new root
+	last     int32   // the last of them
+	splices  []splice
 }
 
 // splice is an item whose sampled ids are shown instead of its text.
@@ -91,7 +92,7 @@ func (g *Gateway) anew(v view) (shown, error) {
 	if g.folds {
 		start = chat.Fold(start)
 	}
-	p, err := g.config.Renderer.Prompt(chat.Conversation{Messages: start, Tools: v.tools})
+	p, err := v.renderer.Prompt(chat.Conversation{Messages: start, Tools: v.tools})
 	if err != nil {
 		return o, err
 	}
@@ -124,7 +125,7 @@ func (g *Gateway) bridges(o *shown, v view, at int, said chat.Message, last int3
 	if g.folds {
 		next = chat.FoldLater(next)
 	}
-	b, err := g.config.Renderer.Bridge(g.before(v, at), said, next, last)
+	b, err := v.renderer.Bridge(g.before(v, at), said, next, last)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (g *Gateway) bridges(o *shown, v view, at int, said chat.Message, last int3
 
 // before is the conversation that a bridge is rendered behind, where that makes a difference.
 func (g *Gateway) before(v view, at int) chat.Conversation {
-	if g.config.Renderer.Local() {
+	if v.renderer.Local() {
 		return chat.Conversation{}
 	}
 	before := messages(v.items[:at])

@@ -68,13 +68,22 @@ func (r *reading) push(t engine.Token) []wire.Delta {
 		text = r.stream.Push(t.ID)
 	}
 	if r.report {
-		r.pending = append(r.pending, wire.Token{ID: t.ID, Logp: t.Logp, Text: text})
+		r.pending = append(r.pending, wire.Token{ID: t.ID, Logp: t.Logp, Text: text, Top: r.ranked(t.Top)})
 	}
 	if len(r.stops) == 0 {
 		return r.deliver(r.parse(text, 1))
 	}
 	r.held = append(r.held, text)
 	return r.deliver(r.release(false))
+}
+
+// ranked spells alternatives, each as it reads alone.
+func (r *reading) ranked(top []engine.Ranked) []wire.Token {
+	var out []wire.Token
+	for _, a := range top {
+		out = append(out, wire.Token{ID: a.ID, Logp: a.Logp, Text: r.decoder.Decode([]int32{a.ID})})
+	}
+	return out
 }
 
 // close ends the turn.

@@ -122,7 +122,7 @@ func (q *asking) flight(choice int) *flight {
 	f.turn = forest.Turn{
 		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: q.shown.ids, Temperature: q.sampling.Temperature,
 		Asked: q.asked, Reason: q.reason, Spliced: q.shown.spliced, Agent: q.who.Agent, Tools: len(q.tools) > 0,
-		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced, Constrained: q.format != nil,
+		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced, Untrained: q.untrained,
 	}
 	f.masked, f.rewrote = q.shown.masked, q.shown.rewrites
 	f.format = q.format
@@ -147,7 +147,7 @@ func (q *asking) flight(choice int) *flight {
 
 func (g *Gateway) manner(name string, prompt []int32, forced string, tools []chat.ToolSpec, r *wire.Request) manner {
 	return manner{
-		name: name, prompt: g.tail(prompt), forced: forced, tools: tools, ends: g.config.Sampling.StopTokens, stops: r.Options.Stop, single: r.Options.Single,
+		name: name, prompt: g.tail(prompt), forced: forced, tools: tools, ends: slices.Concat(g.config.Sampling.StopTokens, r.Options.StopTokens), stops: r.Options.Stop, single: r.Options.Single,
 		raw: r.Text != "" || len(r.Prompt) > 0, family: g.config.Family, decoder: g.config.Renderer.Tokenizer(),
 	}
 }

@@ -23,7 +23,7 @@ func (f *Forest) Nodes() []traj.Node {
 			LogpGen:     slices.Clone(t.Logp),
 			Version:     slices.Clone(t.Version),
 			Temperature: t.Temperature,
-			Constrained: t.Constrained,
+			Constrained: t.Untrained != "",
 			Finish:      t.Finish,
 		}
 		if t.Parent >= 0 {

@@ -77,7 +77,7 @@ type Turn struct {
 	Agent       Agent
 	Tools       bool   // tools were offered
 	Raw         bool   // a completion without messages
-	Constrained bool   // only what conforms to a format could be sampled
+	Untrained   string // why it is no free sample of the policy, and does not train; "" when it is
 	Forced      string // the end of Observation that begins the reply
 	State       State
 	Stored      bool  // may be continued by its name

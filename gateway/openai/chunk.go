@@ -4,6 +4,8 @@
 package openai
 
 import (
+	"slices"
+
 	"molt/chat"
 	"molt/gateway/wire"
 	"molt/traj"
@@ -70,15 +72,8 @@ func (f *form) tokens(dst []byte, tokens []wire.Token) []byte {
 	case f.raw:
 		dst = rawLogprobs(dst, tokens)
 	default:
-		dst = append(dst, `,"logprobs":{"content":[`...)
-		for i, t := range tokens {
-			dst = wire.Comma(dst, i)
-			dst = wire.Quote(append(dst, `{"token":`...), t.Text)
-			dst = wire.Real(append(dst, `,"logprob":`...), t.Logp)
-			dst = wire.Octets(append(dst, `,"bytes":`...), t.Text)
-			dst = append(dst, `,"top_logprobs":[]}`...)
-		}
-		dst = append(dst, `],"refusal":null}`...)
+		dst = wire.Logprobs(append(dst, `,"logprobs":{"content":`...), tokens)
+		dst = append(dst, `,"refusal":null}`...)
 	}
 	if f.ids {
 		dst = append(idList(append(dst, `,"token_ids":[`...), len(tokens), func(i int) int32 { return tokens[i].ID }), ']')
@@ -95,13 +90,35 @@ func rawLogprobs(dst []byte, tokens []wire.Token) []byte {
 	for i, t := range tokens {
 		dst = wire.Real(wire.Comma(dst, i), t.Logp)
 	}
-	dst = append(dst, `],"top_logprobs":null,"text_offset":[`...)
+	dst = append(ranked(append(dst, `],"top_logprobs":`...), tokens), `,"text_offset":[`...)
 	offset := 0
 	for i, t := range tokens {
 		dst = wire.Number(wire.Comma(dst, i), int64(offset))
 		offset += len(t.Text)
 	}
 	return append(dst, `]}`...)
+}
+
+// ranked writes the alternatives of each token as an object of their texts: of two with one text, the likelier stands.
+func ranked(dst []byte, tokens []wire.Token) []byte {
+	if len(tokens[0].Top) == 0 {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '[')
+	for i, t := range tokens {
+		dst = append(wire.Comma(dst, i), '{')
+		var texts []string
+		for _, a := range append(t.Top[:len(t.Top):len(t.Top)], t) {
+			if slices.Contains(texts, a.Text) {
+				continue
+			}
+			dst = append(wire.Quote(wire.Comma(dst, len(texts)), a.Text), ':')
+			dst = wire.Real(dst, a.Logp)
+			texts = append(texts, a.Text)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
 }
 
 func idList(dst []byte, n int, id func(int) int32) []byte {

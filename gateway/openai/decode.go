@@ -196,7 +196,8 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 	o.Stop = f.Stops("stop")
 	o.Logprobs = f.Flag("logprobs", false)
 	o.Single = !f.Flag("parallel_tool_calls", true)
-	f.Neutral("top_logprobs", 0)
+	f.Alternatives(o)
+	o.Effort = f.Text("reasoning_effort")
 	if s, ok := f.Get("stream_options"); ok {
 		o.Usage = wire.Read(s, "stream_options").Flag("include_usage", false)
 	}

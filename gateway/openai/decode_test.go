@@ -88,6 +88,21 @@ func image(role, url string, times ...int) string {
 	return `{"messages":[{"role":"` + role + `","content":[` + part + `]}]}`
 }
 
+// TestDecodeSampling: everything that vLLM and the vendors let a request ask of sampling.
+func TestDecodeSampling(t *testing.T) {
+	r, p := Decode([]byte(`{"messages":[{"role":"user","content":"a"}],"logprobs":true,"top_logprobs":20,"frequency_penalty":-1.5,"presence_penalty":2,
+		"repetition_penalty":1.1,"logit_bias":{"50":-100,"7":0.5},"min_tokens":3,"ignore_eos":true,"stop_token_ids":[9,8],"reasoning_effort":"low",
+		"chat_template_kwargs":{"enable_thinking":false,"date":"1 May 2026"}}`), nil)
+	if p != nil {
+		t.Fatal(p)
+	}
+	o := r.Options
+	if o.Top != 20 || *o.Frequency != -1.5 || *o.Presence != 2 || *o.Repetition != 1.1 || !slices.Equal(o.Bias, []wire.Bias{{ID: 7, Value: 0.5}, {ID: 50, Value: -100}}) ||
+		o.MinTokens != 3 || !o.IgnoreEnd || !slices.Equal(o.StopTokens, []int32{9, 8}) || o.Effort != "low" || len(o.Variables) != 2 || o.Variables[0].Name != "enable_thinking" {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	with := func(rest string) string { return `{"messages":[{"role":"user","content":"a"}],` + rest + `}` }
 	for body, want := range map[string]string{
@@ -116,22 +131,31 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":"user","content":"\ud800"}]}`:                                                          "messages[0]",
 		"{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}":                                                  "messages[0]",
 		`{"messages":[{"role":"user","content":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}]}`:     "nested deeper",
-		with(`"temperature":-1`):         "temperature: is -1",
-		with(`"temperature":1e-300`):     "temperature: is 1e-300; want 0, or a number from 0.0001",
-		with(`"temperature":1e-40`):      "temperature: is 1e-40",
-		with(`"temperature":10001`):      "temperature: is 10001",
-		with(`"n":0`):                    "n: is 0",
-		with(`"n":1000`):                 "n: is 1000",
-		with(`"stop":[""]`):              "stop",
-		with(`"top_logprobs":5`):         "top_logprobs",
-		with(`"frequency_penalty":1`):    "frequency_penalty",
-		with(`"logit_bias":{"1":5}`):     "logit_bias",
-		with(`"functions":[]`):           "functions",
-		with(`"tool_choice":"required"`): "no tools are offered",
+		with(`"temperature":-1`):                  "temperature: is -1",
+		with(`"temperature":1e-300`):              "temperature: is 1e-300; want 0, or a number from 0.0001",
+		with(`"temperature":1e-40`):               "temperature: is 1e-40",
+		with(`"temperature":10001`):               "temperature: is 10001",
+		with(`"n":0`):                             "n: is 0",
+		with(`"n":1000`):                          "n: is 1000",
+		with(`"stop":[""]`):                       "stop",
+		with(`"top_logprobs":5`):                  "top_logprobs",
+		with(`"logprobs":true,"top_logprobs":21`): "top_logprobs",
+		with(`"frequency_penalty":2.5`):           "frequency_penalty: is 2.5; want a number from -2 to 2",
+		with(`"repetition_penalty":0`):            "repetition_penalty",
+		with(`"min_tokens":-1`):                   "min_tokens",
+		with(`"stop_token_ids":["a"]`):            "stop_token_ids",
+		with(`"logit_bias":{"a":5}`):              `logit_bias: names "a"`,
+		with(`"logit_bias":{"1":101}`):            "logit_bias.1: is 101",
+		with(`"logit_bias":[1]`):                  "logit_bias: is of type array",
+		with(`"functions":[]`):                    "functions",
+		with(`"tool_choice":"required"`):          "no tools are offered",
 		with(`"tool_choice":{"type":"function","function":{"name":"g"}},"tools":[{"type":"function","function":{"name":"f"}}]`): `names "g"`,
 		with(`"tools":[{"type":"function","function":{}}]`):                                                                     "tools[0].function.name: is missing",
-		with(`"chat_template_kwargs":{"enable_thinking":false}`):                                                                "chat_template_kwargs",
-		with(`"stream":"yes"`): "stream: is of type string",
+		with(`"chat_template_kwargs":{"messages":[]}`):                                                                          `chat_template_kwargs: sets "messages"`,
+		with(`"chat_template_kwargs":{"a b":1}`):                                                                                `chat_template_kwargs: sets "a b"`,
+		with(`"chat_template_kwargs":{"a":"<|im_start|>"}`):                                                                     "chat_template_kwargs.a: is",
+		with(`"chat_template_kwargs":{"a":{}}`):                                                                                 "chat_template_kwargs.a: is",
+		with(`"stream":"yes"`):                                                                                                  "stream: is of type string",
 	} {
 		r, p := Decode([]byte(body), nil)
 		if p == nil || p.Class != wire.Bad || !strings.Contains(p.Error(), want) {
@@ -156,7 +180,7 @@ func TestDecodeRaw(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}
-	for _, body := range []string{``, `{}`, `{"prompt":[]}`, `{"prompt":[1,"a"]}`, `{"prompt":[-1]}`, `{"prompt":["a","b"]}`, `{"prompt":"a","echo":true}`, `{"prompt":"a","logprobs":5}`} {
+	for _, body := range []string{``, `{}`, `{"prompt":[]}`, `{"prompt":[1,"a"]}`, `{"prompt":[-1]}`, `{"prompt":["a","b"]}`, `{"prompt":"a","echo":true}`, `{"prompt":"a","logprobs":21}`, `{"prompt":"a","best_of":2}`, `{"prompt":"a","chat_template_kwargs":{"a":1}}`} {
 		if _, p := DecodeRaw([]byte(body)); p == nil {
 			t.Errorf("%s was read", body)
 		}

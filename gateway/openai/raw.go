@@ -23,9 +23,9 @@ func DecodeRaw(body []byte) (*wire.Request, *wire.Problem) {
 		return nil, p
 	}
 	var rest []chat.Member
-	top := f.Int("logprobs", 0, 1) // how many alternatives: the sampled one is all that is known
+	top := f.Int("logprobs", 0, wire.MaxTop) // how many alternatives
 	for _, m := range v.Members() {
-		if m.Name != "logprobs" && m.Name != "tool_choice" {
+		if m.Name != "logprobs" && m.Name != "top_logprobs" && m.Name != "tool_choice" {
 			rest = append(rest, m)
 		}
 	}
@@ -33,8 +33,15 @@ func DecodeRaw(body []byte) (*wire.Request, *wire.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	r.Options.Logprobs = top != nil
-	f.Neutral("best_of", float64(r.Options.Choices))
+	if len(r.Options.Variables) > 0 {
+		return nil, wire.Badf("chat_template_kwargs", "is set, and completions have no chat template")
+	}
+	if top != nil {
+		r.Options.Logprobs, r.Options.Top = true, int(*top)
+	}
+	if n := r.Options.Choices; f.Int("best_of", int64(n), int64(n)) == nil && f.Problem != nil {
+		return nil, f.Problem
+	}
 	if f.Flag("echo", false) || f.Text("suffix") != "" {
 		return nil, wire.Badf("echo", "echo and suffix are not supported")
 	}

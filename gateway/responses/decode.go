@@ -68,7 +68,10 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 	for _, v := range f.Items("include") {
 		o.Logprobs = o.Logprobs || v.Text() == "message.output_text.logprobs"
 	}
-	f.Neutral("top_logprobs", 0)
+	f.Alternatives(o)
+	if reasoning, ok := f.Get("reasoning"); ok {
+		o.Effort = wire.Read(reasoning, "reasoning").Text("effort")
+	}
 	if f.Flag("background", false) {
 		return wire.Badf("background", "replies are not made in the background")
 	}
@@ -118,7 +121,7 @@ func echo(f *wire.Fields) []byte {
 	for _, m := range []struct{ name, neutral string }{
 		{"max_output_tokens", "null"}, {"metadata", "{}"}, {"parallel_tool_calls", "true"}, {"previous_response_id", "null"},
 		{"prompt_cache_key", "null"}, {"reasoning", `{"effort":null,"summary":null}`}, {"store", "true"}, {"temperature", "1"},
-		{"text", `{"format":{"type":"text"}}`}, {"tool_choice", `"auto"`}, {"top_p", "1"}, {"truncation", `"disabled"`}, {"user", "null"},
+		{"text", `{"format":{"type":"text"}}`}, {"tool_choice", `"auto"`}, {"top_logprobs", "0"}, {"top_p", "1"}, {"truncation", `"disabled"`}, {"user", "null"},
 	} {
 		dst = wire.Quote(append(dst, ','), m.name)
 		dst = append(dst, ':')

@@ -103,7 +103,7 @@ func (w *writer) item(dst []byte, index int, p wire.Part, done bool) []byte {
 		dst = wire.Quote(append(dst, `{"type":"message","id":`...), w.id("msg", index))
 		dst = append(dst, `,"role":"assistant","content":[`...)
 		if done {
-			dst = w.part(dst, p.Text)
+			dst = w.part(dst, p)
 		}
 		dst = append(dst, ']')
 	}
@@ -111,9 +111,17 @@ func (w *writer) item(dst []byte, index int, p wire.Part, done bool) []byte {
 }
 
 // part writes the text of a message.
-func (w *writer) part(dst []byte, text string) []byte {
-	dst = wire.Quote(append(dst, `{"type":"output_text","text":`...), text)
-	return append(dst, `,"annotations":[],"logprobs":[]}`...)
+func (w *writer) part(dst []byte, p wire.Part) []byte {
+	dst = wire.Quote(append(dst, `{"type":"output_text","text":`...), p.Text)
+	return append(wire.Logprobs(append(dst, `,"annotations":[],"logprobs":`...), w.shown(p.Tokens)), '}')
+}
+
+// shown are the tokens whose log-probs the client asked for.
+func (w *writer) shown(tokens []wire.Token) []wire.Token {
+	if !w.request.Options.Logprobs {
+		return nil
+	}
+	return tokens
 }
 
 func (w *writer) call(dst []byte, index int, p wire.Part, done bool) []byte {

@@ -11,11 +11,11 @@ import (
 type Stream struct {
 	writer
 	sequence int
-	open     bool      // an item is open
-	part     wire.Part // the open item
-	index    int       // of the open item, or of the next one
-	output   []byte    // items that are done
-	tokens   []wire.Token
+	open     bool         // an item is open
+	part     wire.Part    // the open item
+	index    int          // of the open item, or of the next one
+	output   []byte       // items that are done
+	late     []wire.Token // of the open item, and not reported yet
 	end      wire.End
 }
 
@@ -57,10 +57,10 @@ func (s *Stream) Start(dst []byte, m wire.Meta) []byte {
 
 // Delta implements wire.Stream.
 func (s *Stream) Delta(dst []byte, d wire.Delta) []byte {
-	if s.request.Options.Logprobs && d.Kind != wire.Reasoning {
-		s.tokens = append(s.tokens, d.Tokens...)
-	}
 	if d.Kind == wire.Nothing {
+		if s.open && s.part.Kind == wire.Content {
+			s.late = append(s.late, d.Tokens...)
+		}
 		return dst
 	}
 	if s.open && (s.part.Kind != d.Kind || d.Kind == wire.Call) {
@@ -73,6 +73,9 @@ func (s *Stream) Delta(dst []byte, d wire.Delta) []byte {
 		return s.done(dst)
 	}
 	s.part.Text += d.Text
+	if d.Kind == wire.Content {
+		s.late = append(s.late, d.Tokens...)
+	}
 	return s.delta(dst, d.Text)
 }
 
@@ -87,7 +90,7 @@ func (s *Stream) added(dst []byte, d wire.Delta) []byte {
 		return shut(append(dst, `,"part":{"type":"summary_text","text":""}`...))
 	case wire.Content:
 		dst = s.at(s.event(dst, "response.content_part.added"), "msg", "content_index")
-		return shut(s.writer.part(append(dst, `,"part":`...), ""))
+		return shut(s.writer.part(append(dst, `,"part":`...), wire.Part{}))
 	}
 	return dst
 }
@@ -99,23 +102,19 @@ func (s *Stream) delta(dst []byte, text string) []byte {
 	}
 	dst = s.at(s.event(dst, "response.output_text.delta"), "msg", "content_index")
 	dst = wire.Quote(append(dst, `,"delta":`...), text)
-	dst = append(s.logprobs(append(dst, `,"logprobs":[`...)), ']')
+	dst = wire.Logprobs(append(dst, `,"logprobs":`...), s.shown(s.late))
+	s.settle()
 	return shut(dst)
 }
 
-func (s *Stream) logprobs(dst []byte) []byte {
-	for i, t := range s.tokens {
-		dst = wire.Quote(append(wire.Comma(dst, i), `{"token":`...), t.Text)
-		dst = wire.Real(append(dst, `,"logprob":`...), t.Logp)
-		dst = wire.Octets(append(dst, `,"bytes":`...), t.Text)
-		dst = append(dst, `,"top_logprobs":[]}`...)
-	}
-	s.tokens = s.tokens[:0]
-	return dst
+// settle gives the tokens that were reported to the open item.
+func (s *Stream) settle() {
+	s.part.Tokens, s.late = append(s.part.Tokens, s.late...), s.late[:0]
 }
 
 // done closes the open item.
 func (s *Stream) done(dst []byte) []byte {
+	s.settle()
 	switch s.part.Kind {
 	case wire.Reasoning:
 		dst = s.at(s.event(dst, "response.reasoning_summary_text.done"), "rs", "summary_index")
@@ -126,9 +125,9 @@ func (s *Stream) done(dst []byte) []byte {
 	case wire.Content:
 		dst = s.at(s.event(dst, "response.output_text.done"), "msg", "content_index")
 		dst = wire.Quote(append(dst, `,"text":`...), s.part.Text)
-		dst = shut(append(dst, `,"logprobs":[]`...))
+		dst = shut(wire.Logprobs(append(dst, `,"logprobs":`...), s.shown(s.part.Tokens)))
 		dst = s.at(s.event(dst, "response.content_part.done"), "msg", "content_index")
-		dst = shut(s.writer.part(append(dst, `,"part":`...), s.part.Text))
+		dst = shut(s.writer.part(append(dst, `,"part":`...), s.part))
 	default:
 		dst = s.arguments(dst)
 	}

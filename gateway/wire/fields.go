@@ -127,17 +127,6 @@ func (f *Fields) Items(name string) []chat.Value {
 	return v.Items()
 }
 
-// Neutral refuses a number that an engine cannot honour, unless it says nothing.
-func (f *Fields) Neutral(name string, neutral float64) {
-	v, ok := f.Get(name)
-	if !ok {
-		return
-	}
-	if x, isNumber := v.Float64(); !isNumber || x != neutral {
-		f.fail(f.At(name), "is %.40s, which this server cannot sample with; leave it out", v)
-	}
-}
-
 // Stops reads stop strings: one, or a list.
 func (f *Fields) Stops(name string) []string {
 	v, ok := f.Get(name)
@@ -157,33 +146,4 @@ func (f *Fields) Stops(name string) []string {
 		f.fail(f.At(name), "is %.60s; want a string that is not empty, or up to %d of them", v, MaxStops)
 	}
 	return stops
-}
-
-// Common reads what is spelled alike on every wire.
-func (f *Fields) Common(r *Request) {
-	r.Model = f.Text("model")
-	r.Stream = f.Flag("stream", false)
-	o := &r.Options
-	o.Choices = 1
-	o.Temperature = f.temperature("temperature")
-	o.TopP = f.Number("top_p", 0, 1)
-	o.MinP = f.Number("min_p", 0, 1)
-	if k := f.Int("top_k", -1, 1<<31-1); k != nil {
-		n := int(max(*k, 0))
-		o.TopK = &n
-	}
-	if s := f.Int("seed", -1<<63, 1<<63-1); s != nil {
-		seed := uint64(*s)
-		o.Seed = &seed
-	}
-	o.TokenIDs = f.Flag("return_token_ids", false)
-	f.Neutral("frequency_penalty", 0)
-	f.Neutral("presence_penalty", 0)
-	f.Neutral("repetition_penalty", 1)
-	if v, ok := f.Get("logit_bias"); ok && len(v.Members()) > 0 {
-		f.fail(f.At("logit_bias"), "is set, which this server cannot sample with; leave it out")
-	}
-	if v, ok := f.Get("chat_template_kwargs"); ok && len(v.Members()) > 0 {
-		f.fail(f.At("chat_template_kwargs"), "is set; the chat template's settings belong to the run, not to a request")
-	}
 }

@@ -35,3 +35,22 @@ func Octets(dst []byte, text string) []byte {
 	}
 	return append(dst, ']')
 }
+
+// Logprobs appends the list that OpenAI's wires have of a stretch of text.
+func Logprobs(dst []byte, tokens []Token) []byte {
+	dst = append(dst, '[')
+	for i := range tokens {
+		dst = append(logprob(append(Comma(dst, i), '{'), &tokens[i]), `,"top_logprobs":[`...)
+		for k := range tokens[i].Top {
+			dst = append(logprob(append(Comma(dst, k), '{'), &tokens[i].Top[k]), '}')
+		}
+		dst = append(dst, "]}"...)
+	}
+	return append(dst, ']')
+}
+
+func logprob(dst []byte, t *Token) []byte {
+	dst = Quote(append(dst, `"token":`...), t.Text)
+	dst = Real(append(dst, `,"logprob":`...), t.Logp)
+	return Octets(append(dst, `,"bytes":`...), t.Text)
+}

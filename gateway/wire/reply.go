@@ -32,6 +32,7 @@ type Token struct {
 	ID   int32
 	Logp float32
 	Text string
+	Top  []Token // alternatives, when they were asked for
 }
 
 // Meta is what is known before the first token.
@@ -45,9 +46,10 @@ type Meta struct {
 
 // Part is a finished stretch of a reply; Kind is Reasoning, Content or Call.
 type Part struct {
-	Kind Kind
-	Text string
-	Call chat.ToolCall
+	Kind   Kind
+	Text   string
+	Call   chat.ToolCall
+	Tokens []Token // of Content, when they were asked for
 }
 
 // End is how a choice ended.
@@ -85,7 +87,10 @@ func (c *Chosen) Add(d Delta) {
 	case d.Kind != Call && n > 0 && c.Parts[n-1].Kind == d.Kind:
 		c.Parts[n-1].Text += d.Text
 	default:
-		c.Parts = append(c.Parts, Part{d.Kind, d.Text, d.Call})
+		c.Parts = append(c.Parts, Part{Kind: d.Kind, Text: d.Text, Call: d.Call})
+	}
+	if n := len(c.Parts); n > 0 && c.Parts[n-1].Kind == Content {
+		c.Parts[n-1].Tokens = append(c.Parts[n-1].Tokens, d.Tokens...)
 	}
 }
 

@@ -37,20 +37,27 @@ type Request struct {
 
 // Options are what a request asks of sampling. nil and zero ask for the run's own.
 type Options struct {
-	Temperature, TopP, MinP *float64
-	TopK                    *int
-	MaxTokens               int
-	Stop                    []string
-	Seed                    *uint64
-	Choices                 int  // 1 or more
-	Logprobs                bool // report the log-prob of every sampled token
-	TokenIDs                bool // report ids
-	Usage                   bool // of a stream: report usage at its end
-	Choose                  Choice
-	Single                  bool // at most one call
-	Echo                    bool // of a raw completion: repeat the prompt
-	Hidden                  bool // do not show reasoning
-	Format                  Format
+	Temperature, TopP, MinP         *float64
+	TopK                            *int
+	Frequency, Presence, Repetition *float64
+	Bias                            []Bias // by ascending id
+	MaxTokens, MinTokens            int
+	Stop                            []string
+	StopTokens                      []int32
+	IgnoreEnd                       bool // go on behind a token that ends a turn
+	Seed                            *uint64
+	Choices                         int  // 1 or more
+	Logprobs                        bool // report the log-prob of every sampled token
+	Top                             int  // and so many alternatives
+	TokenIDs                        bool // report ids
+	Usage                           bool // of a stream: report usage at its end
+	Choose                          Choice
+	Single                          bool // at most one call
+	Hidden                          bool // do not show reasoning
+	Format                          Format
+	Variables                       []chat.Member // of the chat template, set by name
+	Think                           *bool         // whether to reason, where the template knows how to say so
+	Effort                          string        // how much to reason, likewise
 }
 
 // Format is what a reply has to conform to. The zero Format is text.
@@ -83,9 +90,7 @@ func (f *Fields) ReadFormat(name string) Format {
 	default:
 		in.fail(in.At("type"), "is %q; want text, json_object or json_schema", kind)
 	}
-	if f.Problem == nil {
-		f.Problem = in.Problem
-	}
+	f.adopt(in)
 	return out
 }
 

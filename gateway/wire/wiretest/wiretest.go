@@ -114,6 +114,7 @@ func (c Codec) Run(t *testing.T) {
 	t.Run("Reply", c.reply)
 	t.Run("Silence", c.silence)
 	t.Run("Errors", c.errors)
+	t.Run("Logprobs", c.logprobs)
 }
 
 func request() *wire.Request {
@@ -142,6 +143,26 @@ func (c Codec) silence(t *testing.T) {
 	text := Play(c.Stream(r), nil, end)
 	Events(t, text)
 	Golden(t, "silence.txt", text+string(c.Encode(r, Whole(nil, end)))+"\n")
+}
+
+// Ranked are deltas with log-probs and alternatives: two tokens of text, one before them that is none, one that comes late.
+var Ranked = []wire.Delta{
+	{Kind: wire.Reasoning, Text: "hm", Tokens: []wire.Token{{ID: 1, Logp: -1, Text: "hm"}}},
+	{Kind: wire.Content, Text: "On", Tokens: []wire.Token{{ID: 2, Logp: -0.5, Text: "On", Top: []wire.Token{{ID: 2, Logp: -0.5, Text: "On"}, {ID: 3, Logp: -1.5, Text: "\""}}}}},
+	{Kind: wire.Content, Text: "é", Tokens: []wire.Token{{ID: 4, Logp: -3, Text: "é", Top: []wire.Token{{ID: 5, Logp: 0, Text: "a"}, {ID: 6, Logp: -9, Text: "a"}}}}},
+	{Kind: wire.Nothing, Tokens: []wire.Token{{ID: 7, Logp: -0.25, Text: ""}}},
+}
+
+func (c Codec) logprobs(t *testing.T) {
+	r := request()
+	r.Options.Logprobs, r.Options.Top = true, 2
+	text := Play(c.Stream(r), Ranked, End)
+	Events(t, text)
+	whole := c.Encode(r, Whole(Ranked, End))
+	if _, err := chat.ParseValue(whole); err != nil {
+		t.Fatal(err)
+	}
+	Golden(t, "logprobs.txt", text+string(whole)+"\n")
 }
 
 func (c Codec) errors(t *testing.T) {
