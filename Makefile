@@ -17,12 +17,13 @@ build: bin/molt ## build the static binary bin/molt
 
 .PHONY: bin/molt
 bin/molt:
+	@test -e $@ || echo 'building $@: the first time everything is compiled, which takes a minute or two'
 	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/molt
 
 quickstart: build ## make a small model and watch it learn to use tools (OUT=folder, ARGS='--seed 1')
 	@./bin/molt quickstart --out $(OUT) $(ARGS)
 
-check: lint test race ## everything that CI runs
+check: lint test race ## what CI runs, but for clients
 
 lint: ## formatting, vet, staticcheck (rules and reasons: staticcheck.conf)
 	@bad="$$($(GOFMT) -l $$(git ls-files "*.go"))"; test -z "$$bad" || { echo "$$bad"; echo "run gofmt on these files"; exit 1; }
@@ -57,9 +58,8 @@ golden: ## regenerate golden files with the independent oracles (needs Python; n
 harnesses: ## install the known agent harnesses, try them on a scripted engine, rewrite the table of docs/harnesses.md
 	MOLT_HARNESSES="$$(bash scripts/harnesses/install.sh)" $(GO) test -count=1 -timeout 30m -run TestHarnesses ./run/service/harnesses -rewrite
 
-clients: ## install the vendors' client libraries (npm, Python, Go) and try them on a scripted engine
-	dir="$$(bash scripts/clients/install.sh)" && MOLT_CLIENTS="$$dir" MOLT_CLIENTS_PYTHON="$$dir/python/bin/python" \
-	  $(GO) test -count=1 -timeout 10m -run Libraries -v ./gateway/serve
+clients: ## install the vendors' client libraries (npm, PyPI, Go) and try them on a scripted engine; CI runs this too
+	@there="$$(bash scripts/clients/install.sh)" && env $$there $(GO) test -count=1 -timeout 15m -run 'Libraries|Programs' -v ./gateway/serve ./run/service/harnesses
 
 cover: ## test coverage for each room
 	$(GO) test -cover ./...

@@ -1,5 +1,5 @@
-// Command gosdk runs the two official Go libraries against the same server as sdks.mjs. Usage: gosdk SERVER. Each failure is
-// a line; the exit code is 1 when there is one. It is a module of its own: these libraries bring many others.
+// Command gosdk runs the two official Go libraries against the same script as sdks.mjs, in the same words. Usage: gosdk SERVER.
+// It is a module of its own: these libraries bring many others.
 package main
 
 import (
@@ -9,196 +9,276 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	aoption "github.com/anthropics/anthropic-sdk-go/v2/option"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 )
 
-var ctx = context.Background()
-
-const hello = "Hello there."
-
-// want is what a case got, as an error, unless it is right.
-func want(ok bool, got any) error {
-	if ok {
-		return nil
+// question is what a library is asked; answer its last text, the city of each call, and the tokens in and out of the last turn.
+type (
+	question struct {
+		prompt        string
+		tools, stream bool
+		schema        map[string]any
 	}
-	text, _ := json.Marshal(got)
-	return fmt.Errorf("got %.800s", text)
+	answer struct {
+		Text    string
+		Calls   []string
+		In, Out int64
+	}
+	library func(question) (answer, error)
+)
+
+const retries = 1 // one refusal is forgiven: it must be of the kind that libraries repeat
+
+var (
+	ctx        = context.Background()
+	properties = map[string]any{"city": map[string]any{"type": "string"}}
+	city       = map[string]any{"type": "object", "properties": properties, "required": []string{"city"}, "additionalProperties": false}
+	wrong      = map[string]any{"type": "object", "properties": properties, "required": []string{"city", "country"}, "additionalProperties": false}
+)
+
+// note adds the city that a call names.
+func (a *answer) note(arguments string) error {
+	var place struct{ City string }
+	err := json.Unmarshal([]byte(arguments), &place)
+	a.Calls = append(a.Calls, place.City)
+	return err
 }
 
-var city = map[string]any{"type": "object", "properties": map[string]any{"city": map[string]any{"type": "string"}}, "required": []string{"city"}}
-
-func chat(says string) openai.ChatCompletionNewParams {
-	return openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(says)}}
-}
-
-func chatCases(c openai.Client) map[string]func() error {
-	tools := []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: "get_weather", Parameters: city})}
-	return map[string]func() error{
-		"chat": func() error {
-			r, err := c.Chat.Completions.New(ctx, chat("hi"))
+func chat(c openai.Client) library {
+	turn := func(p openai.ChatCompletionNewParams, stream bool) (*openai.ChatCompletion, error) {
+		if !stream {
+			return c.Chat.Completions.New(ctx, p)
+		}
+		p.StreamOptions = openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}
+		events := c.Chat.Completions.NewStreaming(ctx, p)
+		var all openai.ChatCompletionAccumulator
+		for events.Next() {
+			all.AddChunk(events.Current())
+		}
+		return &all.ChatCompletion, events.Err()
+	}
+	return func(q question) (a answer, err error) {
+		p := openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(q.prompt)}}
+		if q.tools {
+			p.Tools = []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: "get_weather", Parameters: city})}
+		}
+		if q.schema != nil {
+			p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
+				JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "place", Strict: openai.Bool(true), Schema: q.schema}}
+		}
+		for {
+			r, err := turn(p, q.stream)
 			if err != nil {
-				return err
+				return a, err
 			}
-			return want(r.Choices[0].Message.Content == hello && r.Usage.TotalTokens > 0, r)
-		},
-		"chat stream": func() error {
-			p := chat("hi")
-			p.StreamOptions = openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}
-			stream := c.Chat.Completions.NewStreaming(ctx, p)
-			var all openai.ChatCompletionAccumulator
-			for stream.Next() {
-				all.AddChunk(stream.Current())
+			m := r.Choices[0].Message
+			if len(m.ToolCalls) == 0 {
+				a.Text, a.In, a.Out = m.Content, r.Usage.PromptTokens, r.Usage.CompletionTokens
+				return a, nil
 			}
-			return errors.Join(stream.Err(), want(len(all.Choices) == 1 && all.Choices[0].Message.Content == hello && all.Usage.PromptTokens > 0, all.Choices))
-		},
-		"chat parallel tools, streamed": func() error {
-			p := chat("PARALLEL")
-			p.Tools = tools
-			stream := c.Chat.Completions.NewStreaming(ctx, p)
-			var all openai.ChatCompletionAccumulator
-			for stream.Next() {
-				all.AddChunk(stream.Current())
-			}
-			calls := all.Choices[0].Message.ToolCalls
-			return errors.Join(stream.Err(), want(len(calls) == 2 && calls[1].Function.Name == "get_weather" && calls[1].ID != "", calls))
-		},
-		"chat tool loop": func() error {
-			p := chat("PARALLEL")
-			p.Tools = tools
-			r, err := c.Chat.Completions.New(ctx, p)
-			if err != nil {
-				return err
-			}
-			p.Messages = append(p.Messages, r.Choices[0].Message.ToParam())
-			for _, call := range r.Choices[0].Message.ToolCalls {
-				p.Messages = append(p.Messages, openai.ToolMessage("rain", call.ID))
-			}
-			r, err = c.Chat.Completions.New(ctx, p)
-			if err != nil {
-				return err
-			}
-			return want(r.Usage.PromptTokensDetails.CachedTokens > 0, r)
-		},
-		"models": func() error {
-			r, err := c.Models.List(ctx)
-			if err != nil {
-				return err
-			}
-			return want(len(r.Data) > 0 && r.Data[0].ID != "", r)
-		},
-		"chat error": func() error {
-			p := chat("hi")
-			p.Temperature = openai.Float(-1)
-			_, err := c.Chat.Completions.New(ctx, p)
-			e, ok := errors.AsType[*openai.Error](err)
-			return want(ok && e.StatusCode == http.StatusBadRequest && e.Message != "", err)
-		},
-		"responses": func() error {
-			r, err := c.Responses.New(ctx, responses.ResponseNewParams{Model: "m", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("hi")}})
-			if err != nil {
-				return err
-			}
-			return want(r.OutputText() == hello && r.Usage.TotalTokens > 0, r)
-		},
-		"responses stream": func() error {
-			stream := c.Responses.NewStreaming(ctx, responses.ResponseNewParams{Model: "m", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("THINK")}})
-			text, last := "", ""
-			for stream.Next() {
-				e := stream.Current()
-				if e.Type == "response.output_text.delta" {
-					text += e.Delta
+			p.Messages = append(p.Messages, m.ToParam())
+			for _, call := range m.ToolCalls {
+				if err := a.note(call.Function.Arguments); err != nil {
+					return a, err
 				}
-				last = e.Type
+				p.Messages = append(p.Messages, openai.ToolMessage("sunny", call.ID))
 			}
-			return errors.Join(stream.Err(), want(text == "Forty-two." && last == "response.completed", text+" "+last))
-		},
+		}
 	}
 }
 
-func messages(says string) anthropic.MessageNewParams {
-	return anthropic.MessageNewParams{Model: "m", MaxTokens: 99, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(says))}}
+func respond(c openai.Client) library {
+	turn := func(p responses.ResponseNewParams, stream bool) (*responses.Response, error) {
+		if !stream {
+			return c.Responses.New(ctx, p)
+		}
+		events := c.Responses.NewStreaming(ctx, p)
+		var last responses.Response
+		for events.Next() {
+			if e := events.Current(); e.Type == "response.completed" {
+				last = e.Response
+			}
+		}
+		return &last, events.Err()
+	}
+	return func(q question) (a answer, err error) {
+		input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage(q.prompt, responses.EasyInputMessageRoleUser)}
+		p := responses.ResponseNewParams{Model: "m"}
+		if q.tools {
+			p.Tools = []responses.ToolUnionParam{responses.ToolParamOfFunction("get_weather", city, true)}
+		}
+		if q.schema != nil {
+			p.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{Name: "place", Strict: openai.Bool(true), Schema: q.schema}
+		}
+		for {
+			p.Input = responses.ResponseNewParamsInputUnion{OfInputItemList: input}
+			r, err := turn(p, q.stream)
+			if err != nil {
+				return a, err
+			}
+			a.Text, a.In, a.Out = r.OutputText(), r.Usage.InputTokens, r.Usage.OutputTokens
+			made := slices.DeleteFunc(slices.Clone(r.Output), func(x responses.ResponseOutputItemUnion) bool { return x.Type != "function_call" })
+			if len(made) == 0 {
+				return a, nil
+			}
+			for _, x := range made {
+				call := x.AsFunctionCall()
+				if err := a.note(call.Arguments); err != nil {
+					return a, err
+				}
+				result := responses.ResponseInputItemParamOfFunctionCallOutput("sunny")
+				result.OfFunctionCallOutput.CallID = openai.String(call.CallID)
+				input = append(input, responses.ResponseInputItemParamOfFunctionCall(call.Arguments, call.CallID, call.Name), result)
+			}
+		}
+	}
 }
 
-func messageCases(c anthropic.Client) map[string]func() error {
-	tool := anthropic.ToolUnionParamOfTool(anthropic.ToolInputSchemaParam{Properties: city["properties"], Required: []string{"city"}}, "get_weather")
-	return map[string]func() error{
-		"messages": func() error {
-			r, err := c.Messages.New(ctx, messages("hi"))
-			if err != nil {
-				return err
+func messages(c anthropic.Client) library {
+	turn := func(p anthropic.MessageNewParams, stream bool) (*anthropic.Message, error) {
+		if !stream {
+			return c.Messages.New(ctx, p)
+		}
+		events := c.Messages.NewStreaming(ctx, p)
+		var all anthropic.Message
+		for events.Next() {
+			if err := all.Accumulate(events.Current()); err != nil {
+				return nil, err
 			}
-			return want(r.Content[0].Text == hello && r.Usage.InputTokens > 0, r)
-		},
-		"messages stream with tools": func() error {
-			p := messages("PARALLEL")
-			p.Tools = []anthropic.ToolUnionParam{tool}
-			stream := c.Messages.NewStreaming(ctx, p)
-			var all anthropic.Message
-			for stream.Next() {
-				if err := all.Accumulate(stream.Current()); err != nil {
-					return err
-				}
-			}
-			n := 0
-			for _, block := range all.Content {
-				if block.Type == "tool_use" {
-					n++
-				}
-			}
-			return errors.Join(stream.Err(), want(n == 2 && all.StopReason == anthropic.StopReasonToolUse && all.Usage.OutputTokens > 0, all))
-		},
-		"count tokens": func() error {
-			r, err := c.Messages.CountTokens(ctx, anthropic.MessageCountTokensParams{Model: "m", Messages: messages("hi").Messages})
-			if err != nil {
-				return err
-			}
-			return want(r.InputTokens > 0, r)
-		},
-		"messages error": func() error {
-			p := messages("hi")
-			p.MaxTokens = 0
-			_, err := c.Messages.New(ctx, p)
-			e, ok := errors.AsType[*anthropic.Error](err)
-			return want(ok && e.StatusCode == http.StatusBadRequest, fmt.Sprint(err))
-		},
+		}
+		return &all, events.Err()
 	}
+	return func(q question) (a answer, err error) {
+		p := anthropic.MessageNewParams{Model: "m", MaxTokens: 99, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(q.prompt))}}
+		if q.tools {
+			p.Tools = []anthropic.ToolUnionParam{anthropic.ToolUnionParamOfTool(anthropic.ToolInputSchemaParam{Properties: properties, Required: []string{"city"}}, "get_weather")}
+		}
+		if q.schema != nil {
+			p.OutputConfig.Format.Schema = q.schema
+		}
+		for {
+			r, err := turn(p, q.stream)
+			if err != nil {
+				return a, err
+			}
+			a.Text, a.In, a.Out = "", r.Usage.InputTokens, r.Usage.OutputTokens
+			var results []anthropic.ContentBlockParamUnion
+			for _, block := range r.Content {
+				switch block.Type {
+				case "text":
+					a.Text += block.Text
+				case "tool_use":
+					if err := a.note(string(block.Input)); err != nil {
+						return a, err
+					}
+					results = append(results, anthropic.NewToolResultBlock(block.ID, "sunny", false))
+				}
+			}
+			if len(results) == 0 {
+				return a, nil
+			}
+			p.Messages = append(p.Messages, r.ToParam(), anthropic.NewUserMessage(results...))
+		}
+	}
+}
+
+// expect is nil for an answer with this text and these cities, and tokens both ways.
+func expect(text string, cities ...string) func(answer, error) error {
+	return func(a answer, err error) error {
+		if err == nil && (a.Text != text || !slices.Equal(a.Calls, cities) || a.In <= 0 || a.Out <= 0) {
+			err = fmt.Errorf("%+v", a)
+		}
+		return err
+	}
+}
+
+// refused is nil for a 400 with one of these words.
+func refused(words ...string) func(answer, error) error {
+	return func(a answer, err error) error {
+		status, said := 0, ""
+		if e, ok := errors.AsType[*openai.Error](err); ok {
+			status, said = e.StatusCode, e.Message
+		} else if e, ok := errors.AsType[*anthropic.Error](err); ok {
+			status, said = e.StatusCode, e.Error()
+		}
+		if status == http.StatusBadRequest && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) }) {
+			return nil
+		}
+		return fmt.Errorf("%+v, %w", a, err)
+	}
+}
+
+var features = []struct {
+	name  string
+	asked question
+	check func(answer, error) error
+}{
+	{"chat", question{prompt: "hi"}, expect("Hello there.")},
+	{"streaming", question{prompt: "hi", stream: true}, expect("Hello there.")},
+	{"tools", question{prompt: "ONE", tools: true}, expect("It is sunny.", "Oslo")},
+	{"parallel tools", question{prompt: "PARALLEL", tools: true}, expect("It is sunny.", "Oslo", "Rome")},
+	{"streamed tools", question{prompt: "PARALLEL", tools: true, stream: true}, expect("It is sunny.", "Oslo", "Rome")},
+	{"schema", question{prompt: "SCHEMA", schema: city}, expect(`{"city":"Oslo"}`)},
+	{"bad schema", question{prompt: "SCHEMA", schema: wrong}, refused("country")},
+	{"overflow", question{prompt: strings.Repeat("long ", 40000)}, refused("maximum context length", "prompt is too long")},
+	{"overload", question{prompt: "AWAY"}, expect("Hello there.")},
 }
 
 func main() {
-	answer, err := http.Post(os.Args[1]+"/sessions", "", nil)
+	opened, err := http.Post(os.Args[1]+"/sessions", "", nil)
 	var s struct {
 		Key    string `json:"api_key"`
 		Base   string `json:"base_url"`
 		OpenAI string `json:"openai_base_url"`
 	}
 	if err == nil {
-		err = json.NewDecoder(answer.Body).Decode(&s)
+		err = json.NewDecoder(opened.Body).Decode(&s)
 	}
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	good, bad := 0, 0
-	for _, cases := range []map[string]func() error{
-		chatCases(openai.NewClient(option.WithBaseURL(s.OpenAI), option.WithAPIKey(s.Key), option.WithMaxRetries(0))),
-		messageCases(anthropic.NewClient(aoption.WithBaseURL(s.Base), aoption.WithAPIKey(s.Key), aoption.WithMaxRetries(0))),
-	} {
-		for name, run := range cases {
-			if err := run(); err != nil {
-				bad++
-				fmt.Printf("%s: %v\n", name, err)
-			} else {
-				good++
-			}
+	oa := openai.NewClient(option.WithBaseURL(s.OpenAI), option.WithAPIKey(s.Key), option.WithMaxRetries(retries))
+	an := anthropic.NewClient(aoption.WithBaseURL(s.Base), aoption.WithAPIKey(s.Key), aoption.WithMaxRetries(retries))
+	for _, l := range []struct {
+		name string
+		ask  library
+	}{{"openai chat", chat(oa)}, {"openai responses", respond(oa)}, {"anthropic", messages(an)}} {
+		for _, f := range features {
+			report(l.name, f.name, f.check(l.ask(f.asked)))
 		}
 	}
-	fmt.Printf("%d right, %d wrong\n", good, bad)
-	if bad > 0 {
-		os.Exit(1)
+	also(oa, an)
+}
+
+// also tries what only some libraries have.
+func also(oa openai.Client, an anthropic.Client) {
+	list, err := oa.Models.List(ctx)
+	if err == nil && (len(list.Data) == 0 || list.Data[0].ID == "") {
+		err = errors.New("no models")
 	}
+	report("also", "models", err)
+	count, err := an.Messages.CountTokens(ctx, anthropic.MessageCountTokensParams{Model: "m", Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("hi"))}})
+	if err == nil && count.InputTokens <= 3 {
+		err = fmt.Errorf("%d tokens", count.InputTokens)
+	}
+	report("also", "count tokens", err)
+	_, err = oa.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{Model: "m", Temperature: openai.Float(-1), Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")}})
+	report("also", "temperature below 0", refused("temperature")(answer{}, err))
+}
+
+func report(library, feature string, err error) {
+	verdict := "ok"
+	if err != nil {
+		verdict = fmt.Sprintf("%.600s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	fmt.Printf("%s\t%s\t%s\n", library, feature, verdict)
 }
