@@ -62,6 +62,7 @@ func Presets() []Preset {
 			Command:     "cline --json -P openai-compatible -m {model} -k {api_key} {prompt}",
 			Interactive: "cline",
 			Files:       []File{{".cline/data/settings/providers.json", clineProviders}, {".cline/data/settings/global-settings.json", clineSettings}},
+			Environ:     []string{"E2E_TEST=true"}, // nothing else keeps it from asking its maker for feature flags
 		},
 		{
 			Name: "mini-swe-agent", Program: "mini", Install: "pip install mini-swe-agent", Wire: "openai",
