@@ -57,7 +57,7 @@ func checkPart(part string) error {
 // checkRevision bounds what becomes a path of the cache and a part of a URL.
 func checkRevision(r string) error {
 	bad := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`\:*?"<>|`, r) }
-	if r == "" || len(r) > 200 || strings.ContainsFunc(r, bad) {
+	if r == "" || len(r) > 200 || strings.ContainsFunc(r, bad) || strings.Contains(r, "..") {
 		return fmt.Errorf("revision %.60q must be a branch, a tag or a commit", r)
 	}
 	for part := range strings.SplitSeq(r, "/") {

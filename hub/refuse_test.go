@@ -228,7 +228,7 @@ func TestNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"a/b/c": "more than one slash", "org/": "a part is empty", "/name": "a part is empty", "org/na me": "characters other than", "org/..": ".. in it",
 		"org/-x": "begins or ends", "org/a--b": "has -- or ..", "org/name@": "must be a branch", "org/name@../../x": "must be a branch",
-		"org/name@a//b": "must be a branch", "org/name@.lock": "must be a branch", "org/name@a b": "must be a branch", "org/" + strings.Repeat("x", 97): "at most 96",
+		"org/name@a//b": "must be a branch", "org/name@.lock": "must be a branch", "org/name@v1..v2": "must be a branch", "org/name@a b": "must be a branch", "org/" + strings.Repeat("x", 97): "at most 96",
 		"https://host/org/name": "more than one slash",
 	} {
 		if got, err := ParseName(text); err == nil || !strings.Contains(err.Error(), want) {
