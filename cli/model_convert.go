@@ -15,7 +15,7 @@ type modelConvertCmd struct {
 	Out   string `arg:"" help:"Folder to write: new or empty."`
 
 	DType    string `name:"dtype" placeholder:"TYPE" help:"Of the written weights: float32, bfloat16 or float16, also f32, bf16, f16 (default that of the model)."`
-	MaxShard size   `name:"max-shard-size" default:"0" placeholder:"SIZE" help:"Most weights in one file, such as 2GB or 500MB; 0 writes one file (default ${default})."`
+	MaxShard size   `name:"max-shard-size" default:"50GB" placeholder:"SIZE" help:"Most weights in one file, such as 2GB or 500MB; 0 writes one file (default ${default})."`
 	JSON     bool   `name:"json" help:"Print what was written as one JSON object."`
 }
 

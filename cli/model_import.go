@@ -13,7 +13,7 @@ type modelImportCmd struct {
 	Out  string `arg:"" help:"Folder to write: new or empty."`
 
 	DType    string `name:"dtype" default:"float32" placeholder:"TYPE" help:"Of the written weights: float32 holds every value exactly; bfloat16 and float16 round (default ${default})."`
-	MaxShard size   `name:"max-shard-size" default:"0" placeholder:"SIZE" help:"Most weights in one file, such as 2GB or 500MB; 0 writes one file (default ${default})."`
+	MaxShard size   `name:"max-shard-size" default:"50GB" placeholder:"SIZE" help:"Most weights in one file, such as 2GB or 500MB; 0 writes one file (default ${default})."`
 	JSON     bool   `name:"json" help:"Print what was imported as one JSON object."`
 }
 

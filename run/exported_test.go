@@ -61,12 +61,34 @@ func TestNarrowExport(t *testing.T) {
 	}
 }
 
+// TestShardedExport: a model of more than ckpt.max_shard_size is written in shards, with the same weights.
+func TestShardedExport(t *testing.T) {
+	whole, sharded := microSFT(t), microSFT(t)
+	sharded.Ckpt.MaxShard = 20e-6
+	a, b := runSFT(t, whole), runSFT(t, sharded)
+	one, err := models.Open(a.Checkpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	many, err := models.Open(b.Checkpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards, _ := filepath.Glob(filepath.Join(b.Checkpoint, "model-*-of-*.safetensors"))
+	if one.Weights.Fingerprint != many.Weights.Fingerprint || len(shards) < 2 {
+		t.Errorf("%d shards; fingerprints %s and %s", len(shards), many.Weights.Fingerprint, one.Weights.Fingerprint)
+	}
+}
+
 // TestNarrowExportRefused: an adapter is written as it was trained, so the setting would do nothing.
 func TestNarrowExportRefused(t *testing.T) {
 	sft := microSFT(t)
 	sft.Model.LoRA.Rank, sft.Model.LoRA.Export, sft.Ckpt.DType = 2, "adapter", "bf16"
 	_, err := finetune.Plan(t.Context(), sft)
 	wantProblem(t, err, problem.Combined, "ckpt.dtype")
+	sft.Ckpt.DType, sft.Ckpt.MaxShard = "f32", 1
+	_, err = finetune.Plan(t.Context(), sft)
+	wantProblem(t, err, problem.Combined, "ckpt.max_shard_size")
 	rl := microRL(t)
 	withLoRA(rl)
 	rl.Actor.LoRA.Export, rl.Ckpt.DType = "adapter", "f16"

@@ -151,7 +151,7 @@ func (r *rlRun) lostBest(why error, b best) {
 
 // export writes the learner's weights to a folder of the run.
 func (r *rlRun) export(ctx context.Context, name string) error {
-	return leg.ExportTo(ctx, r.folder.File(name), r.model, r.engines.models.Policy, r.cfg.Actor.LoRA, r.cfg.Ckpt.DType)
+	return leg.ExportTo(ctx, r.folder.File(name), r.model, r.engines.models.Policy, r.cfg.Actor.LoRA, leg.Form(r.cfg.Ckpt.DType, r.cfg.Ckpt.MaxShard))
 }
 
 func (r *rlRun) result() *RLResult {

@@ -118,8 +118,10 @@ func (p *plan) settings() error {
 	}
 	c.Model.OptimConfig.Unread("model.", refuse)
 	c.Model.LoRA.Unread("model.", c.Model.OptimConfig, refuse)
-	if c.Model.LoRA.ExportsAdapter() && c.Ckpt.DType != recipe.SFTDefaults().Ckpt.DType {
-		refuse("ckpt.dtype", "it has no effect: an adapter is written as it was trained", "leave it out, or set model.lora.export to merged")
+	for setting, changed := range map[string]bool{"ckpt.dtype": c.Ckpt.DType != recipe.SFTDefaults().Ckpt.DType, "ckpt.max_shard_size": c.Ckpt.MaxShard != recipe.SFTDefaults().Ckpt.MaxShard} {
+		if changed && c.Model.LoRA.ExportsAdapter() {
+			refuse(setting, "it has no effect: an adapter is written as it was trained", "leave it out, or set model.lora.export to merged")
+		}
 	}
 	if len(c.Eval.Dataset) == 0 && c.Eval.Steps > 0 {
 		problems = append(problems, &problem.Problem{Code: problem.Combined, Where: "eval.steps", What: "evaluation is wanted and there is nothing to evaluate on", Fix: "name JSONL files with --eval.dataset"})

@@ -283,7 +283,7 @@ func (s *tuning) giveWay(ctx context.Context, err error) error {
 }
 
 func (s *tuning) export(ctx context.Context) error {
-	return leg.ExportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA, s.cfg.Ckpt.DType)
+	return leg.ExportTo(ctx, s.folder.File(folder.FinalDir), s.plan.model, s.learner, s.cfg.Model.LoRA, leg.Form(s.cfg.Ckpt.DType, s.cfg.Ckpt.MaxShard))
 }
 
 func (s *tuning) close() error {

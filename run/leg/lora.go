@@ -92,9 +92,14 @@ func Holds(base string) string {
 	return "model"
 }
 
+// Form is how ckpt.dtype and ckpt.max_shard_size, in gigabytes, have models written.
+func Form(dtype string, maxShard float64) models.Form {
+	return models.Form{DType: dtype, MaxShard: int64(maxShard * 1e9)}
+}
+
 // ExportTo writes the learner's weights to a folder of the run, in place of what a leg left there that was killed
-// afterwards: one model with weights of type dtype, or the adapter alone.
-func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner, c recipe.LoRAConfig, dtype string) error {
+// afterwards: one model in the given form, or the adapter alone.
+func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner, c recipe.LoRAConfig, form models.Form) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return &problem.Problem{Code: problem.Resource, Where: dir, What: "cannot replace", Why: problem.Reason(err), Fix: "check the folder's permissions", Err: err}
 	}
@@ -105,5 +110,5 @@ func ExportTo(ctx context.Context, dir string, m *models.Model, l engine.Learner
 	if c.ExportsAdapter() {
 		return m.ExportAdapter(dir, w)
 	}
-	return m.Export(dir, w, dtype)
+	return m.Export(dir, w, form)
 }

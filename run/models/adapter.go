@@ -63,7 +63,7 @@ func MergeAdapter(base, adapter, out string) (*Info, error) {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return nil, &problem.Problem{Code: problem.Resource, Where: out, What: "cannot make the folder around the model", Why: problem.Reason(err), Fix: "choose a folder that you may write to", Err: err}
 	}
-	if err := m.write(out, m.Weights, m.Steps, weights.F32); err != nil {
+	if err := m.write(out, m.Weights, m.Steps, weights.Form{}); err != nil {
 		return nil, err
 	}
 	return Describe(out, "")

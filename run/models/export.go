@@ -16,19 +16,25 @@ import (
 	"molt/weights"
 )
 
+// Form is how a model is written.
+type Form struct {
+	DType    string // of the weights, such as f32, in which nothing is lost
+	MaxShard int64  // bytes of weights in one file; 0 writes one
+}
+
 // Export writes weights of this model's shape, an adapter merged into them, with its tokenizer and templates, as a Hugging
-// Face folder. dtype is a name such as f32, in which nothing is lost.
-func (m *Model) Export(dir string, w engine.Weights, dtype string) error {
-	to, err := weights.ParseDType(dtype)
+// Face folder.
+func (m *Model) Export(dir string, w engine.Weights, f Form) error {
+	to, err := weights.ParseDType(f.DType)
 	if err != nil {
 		return &problem.Problem{Code: problem.Setting, Where: "ckpt.dtype", What: err.Error(), Fix: "write f32, bf16 or f16", Err: err}
 	}
-	return m.write(dir, local.Merge(w), int64(w.Version), to)
+	return m.write(dir, local.Merge(w), int64(w.Version), weights.Form{DType: to, MaxShard: f.MaxShard})
 }
 
-func (m *Model) write(dir string, w engine.Weights, step int64, dtype weights.DType) error {
+func (m *Model) write(dir string, w engine.Weights, step int64, form weights.Form) error {
 	out := m.written()
-	out.Step, out.DType = step, dtype
+	out.Step, out.Form = step, form
 	for _, t := range w.Tensors {
 		out.Tensors = append(out.Tensors, weights.Tensor(t))
 	}

@@ -60,10 +60,10 @@ func TestConvertRefusesOverflow(t *testing.T) {
 	}
 	m.Weights.Tensors[0].Data[0] = 1e6
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := m.Export(dir, m.Weights, "f16"); !isProblem(err, problem.Setting, "too large for F16") || exists(dir) {
+	if err := m.Export(dir, m.Weights, Form{DType: "f16"}); !isProblem(err, problem.Setting, "too large for F16") || exists(dir) {
 		t.Errorf("got %v", err)
 	}
-	if err := m.Export(dir, m.Weights, "bf16"); err != nil {
+	if err := m.Export(dir, m.Weights, Form{DType: "bf16"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -29,7 +29,7 @@ func TestExportKeepsSuggestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	if err := m.Export(out, m.Weights, "f32"); err != nil {
+	if err := m.Export(out, m.Weights, Form{DType: "f32"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(out, "generation_config.json")); err != nil || string(got) != suggested {

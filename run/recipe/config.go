@@ -202,6 +202,7 @@ type CkptConfig struct {
 	MaxNum    int     `yaml:"max_num" free:"yes" help:"keep at most so many checkpoints besides the best" range:">=1"`
 	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:"[0,1000000]"`
 	DType     string  `yaml:"dtype" free:"yes" help:"type of the weights in the model folders that the run leaves: f32 is what was trained, bf16 and f16 round it; checkpoints stay f32" enum:"f32,bf16,f16"`
+	MaxShard  float64 `yaml:"max_shard_size" free:"yes" help:"most weights in one file of the model folders that the run leaves; 0 writes one file" unit:"GB" range:"[0,1000000]"`
 	BestKey   string  `yaml:"best_metric_key" help:"evaluation metric that picks the best checkpoint" enum:"pass1,passk"`
 }
 
@@ -242,7 +243,7 @@ func Defaults() Config {
 		Critic: CriticConfig{Clip: 0.2, Coef: 1, OptimConfig: optimizer(5e-6)},
 		Train:  TrainConfig{Episodes: 1, MaxEpochs: 1, MicroTokens: 8192, Mode: "sync", Seed: 42},
 		Eval:   EvalConfig{Samples: 1, Temperature: 1},
-		Ckpt:   CkptConfig{SaveSteps: 1, MaxNum: 3, BestKey: "pass1", DType: "f32"},
+		Ckpt:   CkptConfig{SaveSteps: 1, MaxNum: 3, BestKey: "pass1", DType: "f32", MaxShard: 50},
 		Logger: LoggerConfig{TensorBoard: true, KeepPerStep: 4, KeepMiB: 8},
 		Engine: EngineConfig{CacheMiB: 256},
 	}

@@ -55,6 +55,7 @@ type SFTCkptConfig struct {
 	MaxNum    int     `yaml:"max_num" free:"yes" help:"keep at most so many checkpoints" range:">=1"`
 	MaxMem    float64 `yaml:"max_mem" free:"yes" help:"disk budget of the checkpoints; 0 is none" unit:"GB" range:"[0,1000000]"`
 	DType     string  `yaml:"dtype" free:"yes" help:"type of the weights in the model folders that the run leaves: f32 is what was trained, bf16 and f16 round it; checkpoints stay f32" enum:"f32,bf16,f16"`
+	MaxShard  float64 `yaml:"max_shard_size" free:"yes" help:"most weights in one file of the model folders that the run leaves; 0 writes one file" unit:"GB" range:"[0,1000000]"`
 }
 
 // SFTLogConfig says where numbers go.
@@ -74,7 +75,7 @@ func SFTDefaults() SFTConfig {
 		Model:  SFTModelConfig{LoRA: loRA(), OptimConfig: optimizer(5e-6)},
 		Data:   SFTDataConfig{MaxLen: 2048, InputKey: "messages"},
 		Train:  SFTTrainConfig{BatchSize: 128, MaxEpochs: 2, MicroTokens: 8192, Seed: 42},
-		Ckpt:   SFTCkptConfig{SaveSteps: 100, MaxNum: 3, DType: "f32"},
+		Ckpt:   SFTCkptConfig{SaveSteps: 100, MaxNum: 3, DType: "f32", MaxShard: 50},
 		Logger: SFTLogConfig{TensorBoard: true, Every: 10},
 	}
 }

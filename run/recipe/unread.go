@@ -49,6 +49,7 @@ var readers = []readBy{
 	{"eval.max_samples", "eval.dataset", (*Config).evaluates},
 	{"ckpt.best_metric_key", "eval.dataset", (*Config).evaluates},
 	{"ckpt.dtype", "actor.lora.export merged", func(c *Config) bool { return !c.Actor.LoRA.ExportsAdapter() }},
+	{"ckpt.max_shard_size", "actor.lora.export merged", func(c *Config) bool { return !c.Actor.LoRA.ExportsAdapter() }},
 	{"data.prompt_probs", "a mix of several files", func(c *Config) bool { return len(c.Data.Prompts) != 1 }},
 	{"logger.keep_mib", "logger.keep_rollouts above 0", func(c *Config) bool { return c.Logger.KeepPerStep > 0 }},
 }
