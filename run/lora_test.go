@@ -229,6 +229,7 @@ func TestLoRARefused(t *testing.T) {
 	for where, change := range map[string]func(*recipe.Config){
 		"actor.lora.alpha":          func(c *recipe.Config) { c.Actor.LoRA.Alpha = 8 },
 		"actor.lora.export":         func(c *recipe.Config) { c.Actor.LoRA.Export = "adapter" },
+		"actor.lora.rank":           func(c *recipe.Config) { c.Actor.LoRA.Rank = 1 << 16 },
 		"actor.lora.dropout":        func(c *recipe.Config) { withLoRA(c); c.Actor.LoRA.Dropout = 0.1 },
 		"actor.optim":               func(c *recipe.Config) { withLoRA(c); c.Actor.Optim = "muon" },
 		"actor.freeze_params":       func(c *recipe.Config) { withLoRA(c); c.Actor.Freeze = []string{"model.embed_tokens.*"} },

@@ -24,8 +24,8 @@ type LoRA struct {
 
 // names lists the matrices that an adapter changes, in the order of the layout.
 func (c LoRA) names(layout []model.Param) ([]string, error) {
-	if c.Rank < 1 || c.Rank > 1<<16 {
-		return nil, fmt.Errorf("local: LoRA.Rank is %d; it must be between 1 and %d, or 0 for none", c.Rank, 1<<16)
+	if c.Rank < 1 {
+		return nil, fmt.Errorf("local: LoRA.Rank is %d; it must be above 0, or 0 for none", c.Rank)
 	}
 	if !(c.Alpha > 0 && c.Alpha <= math.MaxFloat32) {
 		return nil, fmt.Errorf("local: LoRA.Alpha is %g; it must be above 0", c.Alpha)
@@ -34,7 +34,24 @@ func (c LoRA) names(layout []model.Param) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("local: LoRA.Targets: %w", err)
 	}
-	return names, nil
+	return names, c.fits(layout, names)
+}
+
+// fits refuses a rank above that of every matrix: the factors would hold more numbers than the weights, to say the same.
+func (c LoRA) fits(layout []model.Param, names []string) error {
+	var widest *model.Param
+	most := 0
+	for _, name := range names {
+		p := matrix(layout, name)
+		if rank := min(p.Shape[0], p.Shape[1]); rank > most {
+			widest, most = p, rank
+		}
+	}
+	if c.Rank <= most {
+		return nil
+	}
+	return fmt.Errorf("local: LoRA.Rank is %d and no adapted matrix has a rank above %d, which is that of %s [%d, %d]; choose at most that, or 0 to train the weights",
+		c.Rank, most, widest.Name, widest.Shape[0], widest.Shape[1])
 }
 
 // fresh makes the adapter that training starts from, as PEFT does: A Kaiming-uniform with a = sqrt(5), which is uniform

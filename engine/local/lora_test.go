@@ -315,7 +315,8 @@ func TestLoRAIsChecked(t *testing.T) {
 		w      engine.Weights
 		change func(*local.Config)
 	}{
-		"LoRA.Rank is -1":          {base, func(c *local.Config) { c.LoRA.Rank = -1 }},
+		"LoRA.Rank is -1": {base, func(c *local.Config) { c.LoRA.Rank = -1 }},
+		"no adapted matrix has a rank above 32, which is that of model.layers.0.self_attn.q_proj.weight [64, 32]": {base, func(c *local.Config) { c.LoRA.Rank = 33 }},
 		"LoRA.Alpha is 0":          {base, func(c *local.Config) { c.LoRA.Alpha = 0 }},
 		`"qproj" is no projection`: {base, func(c *local.Config) { c.LoRA.Targets = []string{"q_proj", "qproj"} }},
 		"no projection is named":   {base, func(c *local.Config) { c.LoRA.Targets = nil }},

@@ -46,7 +46,7 @@ func Usable(section string, engine local.Config, shape model.Config) error {
 		return nil
 	}
 	what, where := err.Error(), ""
-	for field, setting := range map[string]string{"optim: Freeze": section + "freeze_params", "optim: Rates": section + "lr_scale", "LoRA.Targets": section + "lora.target_modules"} {
+	for field, setting := range map[string]string{"optim: Freeze": section + "freeze_params", "optim: Rates": section + "lr_scale", "LoRA.Targets": section + "lora.target_modules", "LoRA.Rank": section + "lora.rank"} {
 		if strings.Contains(what, field) {
 			what, where = strings.ReplaceAll(what, field, setting), setting
 		}
