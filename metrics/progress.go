@@ -32,7 +32,7 @@ func (p *progress) replay(history []Record) {
 	for _, r := range history {
 		p.apply(r)
 	}
-	p.pace, p.ended = pace{}, false
+	p.pace, p.ended = nil, false
 }
 
 // apply takes an event and gives the lines that stay on the screen.
@@ -63,10 +63,10 @@ func (p *progress) apply(r Record) []string {
 }
 
 func (p *progress) sftStep(r Record, e SFTStep) []string {
-	p.enter("sft", r.Time)
+	p.enter("sft")
 	p.sft, p.done, p.loss = e, e.Step, append(p.loss, e.Loss)
 	p.speed = append(p.speed, float64(e.Tokens)/max(e.WallSeconds, 1e-9))
-	p.pace.step(r.Time)
+	p.pace.ended(e.Step, r.Time)
 	// Steps of a small model take milliseconds: one line a second is enough to see it learn.
 	if p.style.Live || r.Time.Before(p.quiet) && e.Step != p.plan.SFTSteps && e.HeldOut == nil {
 		return nil
@@ -76,10 +76,10 @@ func (p *progress) sftStep(r Record, e SFTStep) []string {
 }
 
 func (p *progress) stepDone(r Record, e StepDone) []string {
-	p.enter("rl", r.Time)
+	p.enter("rl")
 	p.step, p.done, p.loss = e, e.Step, append(p.loss, e.Loss)
 	p.reward = append(p.reward, e.Reward.Mean)
-	p.pace.step(r.Time)
+	p.pace.ended(e.Step, r.Time)
 	if p.style.Live {
 		return nil
 	}
@@ -87,10 +87,9 @@ func (p *progress) stepDone(r Record, e StepDone) []string {
 }
 
 // enter opens a phase: the other one's numbers leave the block.
-func (p *progress) enter(phase string, t time.Time) {
+func (p *progress) enter(phase string) {
 	if p.phase != phase {
-		p.phase, p.loss, p.reward, p.speed = phase, nil, nil, nil
-		p.pace.start(t)
+		p.phase, p.loss, p.reward, p.speed, p.pace = phase, nil, nil, nil, nil
 	}
 }
 

@@ -250,6 +250,7 @@ func TestBrokenTerminalIsReported(t *testing.T) {
 func TestEstimateIsHonest(t *testing.T) {
 	for name, each := range map[string]func(step int) float64{
 		"even":            func(int) float64 { return 1 },
+		"told in tens":    func(int) float64 { return 1 },
 		"getting shorter": func(step int) float64 { return 2 - 0.7*float64(step)/40 },
 		"getting longer":  func(step int) float64 { return 1 + 0.3*float64(step)/40 },
 		"evaluations": func(step int) float64 {
@@ -260,13 +261,18 @@ func TestEstimateIsHonest(t *testing.T) {
 		},
 	} {
 		var p pace
-		now := time.Unix(0, 0)
-		p.start(now)
+		now, told := time.Unix(0, 0), 1
+		if name == "told in tens" {
+			told = 10
+		}
+		p.ended(0, now)
 		var rest float64
 		for step := 1; step <= 40; step++ {
 			if step <= 20 {
 				now = now.Add(seconds(each(step)))
-				p.step(now)
+				if step%told == 0 {
+					p.ended(int64(step), now)
+				}
 			} else {
 				rest += each(step)
 			}
