@@ -37,7 +37,7 @@ func (p *progress) stepLine(now time.Time) string {
 	}
 	parts = append(parts, updateCells(e)...)
 	if e.Mismatch != nil {
-		parts = append(parts, "mismatch "+number(e.Mismatch.K3))
+		parts = append(parts, "mismatch kl "+number(e.Mismatch.K3))
 	}
 	if e.Lag.N > 0 {
 		parts = append(parts, "lag "+number(e.Lag.Mean)+" max "+number(e.Lag.Max))

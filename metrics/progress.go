@@ -166,7 +166,7 @@ func (p *progress) rlRows(width int) []string {
 	lag.add(colorQuiet, fmt.Sprintf(" %-9s", "lag"))
 	lag.add("", padLeft(number(e.Lag.Mean), 9)+" max "+number(e.Lag.Max))
 	if e.Mismatch != nil {
-		lag.add("", "  mismatch "+number(e.Mismatch.K3)+" max "+number(e.Mismatch.Max))
+		lag.add("", "  mismatch kl "+number(e.Mismatch.K3)+" max "+number(e.Mismatch.Max))
 	}
 	speed := row{style: p.style, left: width}
 	speed.add(colorQuiet, fmt.Sprintf(" %-9s", "tokens/s"))

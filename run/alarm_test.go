@@ -205,3 +205,23 @@ func TestKLHoldsBack(t *testing.T) {
 		t.Error("the weight of the KL divergence changes nothing")
 	}
 }
+
+// TestNothingIsMeasuredOfOneUpdate: where a batch has one, there is no ratio, and a KL of 0 would say that nothing moved. At the
+// default learning rate a small model hardly does, and the run says that.
+func TestNothingIsMeasuredOfOneUpdate(t *testing.T) {
+	c := microRL(t)
+	c.Train.BatchSize, c.Train.MaxEpochs, c.Actor.Adam.LR = 0, 1, recipe.Defaults().Actor.Adam.LR
+	runRL(t, c)
+	records, err := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range metrics.Of[metrics.StepDone](records) {
+		if e.Ratio != nil || e.ClipFraction != nil {
+			t.Errorf("step %d: ratio %+v", e.Step, e.Ratio)
+		}
+	}
+	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"default-learning-rate"}) {
+		t.Errorf("raised %q", names)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"molt/agent"
 	"molt/algo"
 	"molt/engine/local"
+	"molt/metrics"
 	"molt/numeric/model"
 	"molt/prompts"
 	"molt/run/doors"
@@ -236,4 +237,9 @@ func (p *rlPlan) learned() model.Config {
 	shape := p.shape
 	shape.ValueHead = p.cfg.SharesTrunk()
 	return shape
+}
+
+// defaultRate warns of a learning rate that nobody chose.
+func (p *rlPlan) defaultRate() (metrics.Alarm, bool) {
+	return leg.DefaultRate("actor.", p.cfg.Actor.OptimConfig, recipe.Defaults().Actor.OptimConfig, int64(p.shape.ParamCount()))
 }

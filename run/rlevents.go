@@ -61,10 +61,13 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *leg.
 	e := metrics.StepDone{
 		Step: step, Version: int64(trained.Version), Groups: len(batch.Groups), Outcomes: map[string]int{},
 		Loss: trained.Loss.Loss, GradNorm: trained.Steps.GradNorm, Skipped: trained.Steps.Skipped+trained.Critic.Steps.Skipped > 0, LearningRate: trained.Steps.LR,
-		Ratio:        &metrics.Divergence{K1: trained.Loss.MeanKL1(), K3: trained.Loss.MeanKL3(), Max: math.Log(max(trained.Loss.RatioMax, 1))},
-		Mismatch:     &metrics.Divergence{K1: trained.Mismatch.MeanKL1(), K3: trained.Mismatch.MeanKL3(), Max: trained.Mismatch.Worst},
-		ClipFraction: new(trained.Loss.Clipped()), ESS: new(trained.Mismatch.EffectiveShare()),
-		Trained: int64(trained.Loss.Tokens), Seconds: clock.Seconds, WallSeconds: clock.Total(),
+		Mismatch: &metrics.Divergence{K1: trained.Mismatch.MeanKL1(), K3: trained.Mismatch.MeanKL3(), Max: trained.Mismatch.Worst},
+		ESS:      new(trained.Mismatch.EffectiveShare()),
+		Trained:  int64(trained.Loss.Tokens), Seconds: clock.Seconds, WallSeconds: clock.Total(),
+	}
+	if l := &trained.Loss; trained.Steps.Updates > 1 || l.RatioMin != 1 || l.RatioMax != 1 { // else no update came between, and both are 0 whatever it did
+		e.Ratio = &metrics.Divergence{K1: l.MeanKL1(), K3: l.MeanKL3(), Max: math.Log(max(l.RatioMax, 1))}
+		e.ClipFraction = new(l.Clipped())
 	}
 	if trained.Reference.Tokens > 0 {
 		e.Reference = &metrics.Divergence{K1: trained.Reference.Mean(), K3: trained.Reference.Mean()}

@@ -92,6 +92,9 @@ func (r *rlRun) openLog(plan *rlPlan) (err error) {
 	}
 	r.log.Emit(plan.started(r.folder, r.view, r.saved))
 	leg.PassedOver(r.log, r.saved.Step, r.saved.Warnings)
+	if a, warns := plan.defaultRate(); warns {
+		r.log.Emit(a)
+	}
 	return nil
 }
 

@@ -35,6 +35,9 @@ func PlanRL(ctx context.Context, cfg *recipe.Config) (*leg.Plan, error) {
 	}
 	p.Add("weights as read", 4*p.Parameters)
 	p.Trained = m.Trained
+	if a, warns := r.defaultRate(); warns {
+		p.Notes = append(p.Notes, a.Sentence+"; "+a.Fix)
+	}
 	p.Seconds, p.Bound = r.effort().Seconds(), true
 	p.AddLearner(m)
 	p.AddGenerator(m)

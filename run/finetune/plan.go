@@ -29,6 +29,9 @@ func Plan(ctx context.Context, cfg *recipe.SFTConfig) (*leg.Plan, error) {
 	p.Add("weights as read", 4*p.Parameters)
 	p.Trained = m.Trained
 	p.Seconds, p.Notes = s.effort().Seconds(), s.notes()
+	if a, warns := s.defaultRate(); warns {
+		p.Notes = append(p.Notes, a.Sentence+"; "+a.Fix)
+	}
 	p.AddLearner(m)
 	p.AddWrites(cfg.Ckpt.Path,
 		"{config.yaml,run.json,events.jsonl,report.html}",

@@ -98,6 +98,11 @@ func (p *plan) notes() []string {
 	return []string{fmt.Sprintf("only %d steps of %d conversations: lower train.batch_size, raise train.max_epochs, or say train.steps", p.steps, p.cfg.Train.BatchSize)}
 }
 
+// defaultRate warns of a learning rate that nobody chose.
+func (p *plan) defaultRate() (metrics.Alarm, bool) {
+	return leg.DefaultRate("model.", p.cfg.Model.OptimConfig, recipe.SFTDefaults().Model.OptimConfig, int64(p.shape.ParamCount()))
+}
+
 func (p *plan) settings() error {
 	var problems []error
 	c := p.cfg

@@ -126,6 +126,9 @@ func (s *tuning) openLog() error {
 	s.closers = append(s.closers, func() error { return leg.CloseEvents(s.folder, log, keeper) })
 	s.log.Emit(s.plan.started(s.folder, s.view, s.saved.From))
 	leg.PassedOver(s.log, s.saved.Step, s.saved.Warnings)
+	if a, warns := s.plan.defaultRate(); warns {
+		s.log.Emit(a)
+	}
 	if n := s.plan.tooLong; n > 0 {
 		s.log.Emit(metrics.Alarm{Name: "rows-left-out", Severity: metrics.Warning, Sentence: fmt.Sprintf("%d conversations are longer than %d tokens and are left out", n, s.cfg.Data.MaxLen), Fix: "raise data.max_len"})
 	}
