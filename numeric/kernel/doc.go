@@ -24,11 +24,13 @@
 //
 // # The bitwise law
 //
-// An element of a matrix product is one float32 accumulator that takes k in ascending order with one fused multiply-add
-// each: acc = fma(a[m,k], b[k,n], acc). A reduction along a row has 16 lanes: lane l takes the elements i with
+// An element of a matrix product adds up chains of [Chain] steps along K: a chain is one float32 accumulator that starts at
+// +0 and takes its k in ascending order with one fused multiply-add each, sum = fma(a[m,k], b[k,n], sum). C starts at its
+// old value, or at +0, and takes the chains in ascending order with one addition each. So a huge old value, such as a
+// residual, rounds once a chain and not once a step. A reduction along a row has 16 lanes: lane l takes the elements i with
 // i mod 16 = l in ascending order, then lanes fold pairwise at distances 8, 4, 2, 1. Division and square root are IEEE,
 // exp is one polynomial. Everything else rounds after each multiplication and each addition. So work may be split over
-// outputs, never over a sum. Plain code writes float32(x*y) + z, because a compiler may fuse x*y + z.
+// outputs and between chains, never over one. Plain code writes float32(x*y) + z, because a compiler may fuse x*y + z.
 //
 // A slice that is too short or of the wrong length is the caller's mistake and panics with the sizes; NaN and infinities
 // are data and flow through as IEEE says. Destinations may not overlap sources except where a function says so.

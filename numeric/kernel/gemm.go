@@ -19,6 +19,10 @@ type B struct {
 // RowMajor views data as a row-major operand whose consecutive rows start ld elements apart.
 func RowMajor(data []float32, ld int) B { return B{Data: data, PanelStride: Lanes, RowStride: ld} }
 
+// Chain is the number of multiply-adds that one accumulator of a product takes before it is added to C. A product may be cut
+// along K at its multiples without changing a bit.
+const Chain = 192
+
 // Gemm computes c[m*ldc+n] = sum over k of a[m*rowA+k*colA] * b(k,n) for m < M and n < N, adding to c's old value when
 // accumulate is set. It writes no other element of c. Strides are free: a row-major A has colA 1, a transposed A has
 // rowA 1. So dW[N,K] += dYᵀ·X is Gemm(dw, K, dy, 1, N, RowMajor(x, K), N, K, rows, true).
@@ -34,19 +38,30 @@ func Gemm(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, a
 
 func gemmPlain(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, accumulate bool) {
 	for n0 := 0; n0 < n; n0 += Lanes {
-		width := min(Lanes, n-n0)
+		panel := B{Data: b.Data[min(n0/Lanes*b.PanelStride, len(b.Data)):], RowStride: b.RowStride}
 		for i := range m {
-			row := c[i*ldc+n0:][:width]
+			row := c[i*ldc+n0:][:min(Lanes, n-n0)]
 			if !accumulate {
 				clear(row)
 			}
-			for kk := range k {
-				x := float64(a[i*rowA+kk*colA])
-				for j, y := range b.Data[n0/Lanes*b.PanelStride+kk*b.RowStride:][:width] {
-					row[j] = roundOnce(x*float64(y), float64(row[j]))
-				}
+			for k0 := 0; k0 < k; k0 += Chain {
+				addChain(row, a[i*rowA:], colA, panel, k0, min(k0+Chain, k))
 			}
 		}
+	}
+}
+
+// addChain adds the products from k0 to k1-1 to at most a panel's width of C.
+func addChain(c, a []float32, colA int, panel B, k0, k1 int) {
+	var sum [Lanes]float32
+	for k := k0; k < k1; k++ {
+		x := float64(a[k*colA])
+		for j, y := range panel.Data[k*panel.RowStride:][:len(c)] {
+			sum[j] = roundOnce(x*float64(y), float64(sum[j]))
+		}
+	}
+	for j := range c {
+		c[j] += sum[j]
 	}
 }
 

@@ -35,12 +35,9 @@ var tilePanels = [...][]int{
 	avx512: {8, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2},
 }
 
-// Blocks: depthBlock of a few panels stays in the first-level cache while rows of A pass, rowsBlock by depthBlock of A in the
-// second. Between blocks of K the accumulators rest in C, which changes no bit.
-const (
-	depthBlock = 384
-	rowsBlock  = 240
-)
+// Blocks: a chain of a few panels stays in the first-level cache while rows of A pass, rowsBlock by a chain of A in the
+// second.
+const rowsBlock = 240
 
 // A B whose rows lie far apart maps to few cache sets, and AVX2's narrow tiles read it often. For enough rows of A it pays
 // to gather each panel first.
@@ -54,15 +51,13 @@ func gemmVec(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int
 	if active == plain || k == 0 {
 		return false
 	}
-	blocks := (k + depthBlock - 1) / depthBlock
 	for m0 := 0; m0 < m; m0 += rowsBlock {
 		rows := min(rowsBlock, m-m0)
-		for i := range blocks {
-			k0, k1 := i*k/blocks, (i+1)*k/blocks
+		for k0 := 0; k0 < k; k0 += Chain {
 			g := block{c: c[m0*ldc:], ldc: ldc, a: a[m0*rowA+k0*colA:], rowA: rowA, b: b.Data[k0*b.RowStride:],
 				panelStride: b.PanelStride, rows: rows, cols: n}
 			g.t = tileArgs{ldc: 4 * ldc, rowA: 4 * rowA, colA: 4 * colA, panel: 4 * b.PanelStride, rowB: 4 * b.RowStride,
-				k: k1 - k0, last: (n-1)%Lanes + 1, accumulate: accumulate || i > 0}
+				k: min(Chain, k-k0), last: (n-1)%Lanes + 1, accumulate: accumulate || k0 > 0}
 			g.plan()
 			if active == avx2 && b.RowStride >= gatherStride && rows >= gatherRows {
 				g.gather(b.RowStride)
@@ -103,7 +98,7 @@ func (g *block) sweep() {
 
 // gather walks the panels of B like sweep, copying each first.
 func (g *block) gather(rowStride int) {
-	var near [depthBlock * Lanes]float32
+	var near [Chain * Lanes]float32
 	g.t.rowB = 4 * Lanes
 	for p := 0; p*Lanes < g.cols; p++ {
 		packRows(near[:], g.b[p*g.panelStride:], rowStride, g.t.k, min(Lanes, g.cols-p*Lanes))

@@ -148,16 +148,16 @@ func TestGemmByHand(t *testing.T) {
 	})
 }
 
-// The bitwise law: cutting a product by rows, by columns or along K, or sharing it over threads, changes no bit.
+// The bitwise law: cutting a product by rows, by columns or between chains, or sharing it over threads, changes no bit.
 func TestGemmCutsChangeNoBit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		defer SetPath(rapid.SampledFrom(Paths()).Draw(t, "path"))()
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		draw := func(name string, high int) int { return rapid.IntRange(1, high).Draw(t, name) }
-		p := randomProduct(r, draw("m", 30), draw("n", 80), draw("k", 40), 0)
+		p := randomProduct(r, draw("m", 30), draw("n", 80), draw("k", 3*Chain), 0)
 		whole := p.run(Gemm)
 		m, n := rapid.IntRange(0, p.m).Draw(t, "row"), rapid.IntRange(0, p.n/16).Draw(t, "panel")
-		k := rapid.IntRange(1, p.k).Draw(t, "depth")
+		k := min(p.k, rapid.IntRange(1, 3).Draw(t, "chains")*Chain)
 
 		parts := product{c: slices.Clone(p.c)}
 		for _, rows := range [][2]int{{0, m}, {m, p.m}} {
@@ -180,6 +180,25 @@ func TestGemmCutsChangeNoBit(t *testing.T) {
 		}
 		if i := diff(parts.c, whole); i >= 0 {
 			t.Fatalf("%v in parts: c[%d] = %v, whole %v", p, i, parts.c[i], whole[i])
+		}
+	})
+}
+
+// One term of 2^24 swallows the ones of its own chain, not those of the next, and of an old value nothing but whole chains.
+func TestGemmAddsChainByChain(t *testing.T) {
+	onEveryPath(t, func(t *testing.T, _ *rand.Rand) {
+		const k = 2*Chain + 5
+		a, w := slices.Repeat([]float32{1}, k), slices.Repeat([]float32{1}, k)
+		a[0] = 0x1p24
+		c := []float32{0}
+		Gemm(c, 1, a, k, 1, RowMajor(w, 1), 1, 1, k, false)
+		if want := float32(0x1p24 + Chain + 4); c[0] != want { // 2^24+192 lies on the grid of 2, 2^24+197 rounds down to even
+			t.Errorf("from zero: %v, want %v", c[0], want)
+		}
+		c, a[0] = []float32{0x1p24}, 1
+		Gemm(c, 1, a, k, 1, RowMajor(w, 1), 1, 1, k, true)
+		if want := float32(0x1p24 + 2*Chain + 4); c[0] != want {
+			t.Errorf("added: %v, want %v", c[0], want)
 		}
 	})
 }

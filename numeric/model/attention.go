@@ -88,10 +88,11 @@ func (w *Work) attendTile(s *scratch, l, g, i, n int) {
 }
 
 // mix computes y [n, hd] = softmax(scale q kᵀ) v, where row i sees the first keys+i*more positions of run r, or the last of
-// these that the layer's window spans. What lies before all windows is skipped in whole panels.
+// these that the layer's window spans. What lies before all windows is skipped in whole pages, and values are mixed page by
+// page wherever they lie, so that sums have one order.
 func (w *Work) mix(s *scratch, r *run, l, g int, y []float32, ldy int, q []float32, ldq, n, keys, more int) {
 	hd, sight := w.c.HeadDim, &w.m.sights[l]
-	base, end := panelStart(sight.first(keys)), keys+(n-1)*more
+	base, end := pageStart(sight.first(keys)), keys+(n-1)*more
 	all := end - base
 	ld := pad(all)
 	for from, count := base, 0; from < end; from += count {
@@ -105,18 +106,18 @@ func (w *Work) mix(s *scratch, r *run, l, g int, y []float32, ldy int, q []float
 	}
 	for from, count := base, 0; from < end; from += count {
 		v, rest := w.kv.values(r, from, l, g)
-		count = min(rest, end-from)
+		count = min(rest, PageTokens, end-from)
 		kernel.Gemm(y, ldy, s.scores[from-base:], ld, 1, v, n, hd, count, from > base)
 	}
 }
 
-// panelStart rounds a position down to the start of its panel of keys.
-func panelStart(position int) int { return position &^ (kernel.Lanes - 1) }
+// pageStart rounds a position down to the start of its page.
+func pageStart(position int) int { return position / PageTokens * PageTokens }
 
 // mixBackward is the backward of mix for n rows, the first of which sees keys positions: it writes dq and adds to dk and dv.
 func (w *Work) mixBackward(s *scratch, l, keys, n int, dq, dk, dv []float32, ldd int, dy []float32, ldy int, q, k []float32, ldq int) {
 	hd, sight := w.c.HeadDim, &w.m.sights[l]
-	base := panelStart(sight.first(keys))
+	base := pageStart(sight.first(keys))
 	all := keys + n - 1 - base
 	ld := pad(all)
 	kernel.Gemm(s.scores, ld, q, ldq, 1, kernel.Packed(s.keys[base*hd:], hd), n, all, hd, false)

@@ -116,14 +116,14 @@ func (w *Work) headBackward() {
 }
 
 // stackBackward is the backward of stack. Layer -1 is the embedding. A layer's rows go through in groups whose activations
-// are still in cache when the weight gradients sum over them.
+// are still in cache when the weight gradients sum over them; several groups at once where there are more threads.
 func (w *Work) stackBackward() {
 	for w.layer = w.c.Layers - 1; w.layer >= -1; w.layer-- {
 		clear(w.back.norms)
 		rows := w.outputs(w.layer)
 		size := w.blockRows(rows)
 		for w.lo = 0; w.lo < rows; w.lo = w.hi {
-			w.hi = min(rows, w.lo+size*max(groupBlocks, w.pool.Threads()))
+			w.hi = min(rows, w.lo+size*groupBlocks*blocks(w.pool.Threads(), groupBlocks))
 			w.runBlocks(blocks(w.hi-w.lo, size), (*stageBackward)(w))
 			w.pool.Run(w.weightStrips(), (*weightGrads)(w))
 		}
@@ -149,8 +149,8 @@ func (t *stageBackward) Do(_, worker int) {
 	}
 }
 
-// weightGrads adds a group of rows to the weight gradients of the projections that stageBackward went through, as a task
-// over strips of outputs.
+// weightGrads adds groups of rows to the weight gradients of the projections that stageBackward went through, as a task
+// over strips of outputs. A sum goes on group by group, however many there are at once.
 type weightGrads Work
 
 func (t *weightGrads) Do(item, _ int) {
@@ -160,7 +160,10 @@ func (t *weightGrads) Do(item, _ int) {
 			item -= n
 			continue
 		}
-		g.strip(item, w.lo, w.hi)
+		size := groupBlocks * w.blockRows(w.outputs(w.layer))
+		for lo := w.lo; lo < w.hi; lo += size {
+			g.strip(item, lo, min(lo+size, w.hi))
+		}
 		return
 	}
 }

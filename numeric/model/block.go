@@ -12,7 +12,7 @@ import (
 const (
 	maxBlock    = 96
 	minBlock    = 8
-	groupBlocks = 4  // blocks in a group of backward, if there are no more threads; see stackBackward
+	groupBlocks = 4  // blocks in a group of backward; see stackBackward
 	tile        = 24 // rows that attend together
 )
 

@@ -249,7 +249,7 @@ func TestBitsDoNotDependOnThreadsOrPath(t *testing.T) {
 		l := newLoss(rand.New(rand.NewPCG(8, 8)), c, 70, 2, 65, 7)
 		var first []float32
 		eachPath(t, func(t *testing.T) {
-			for _, threads := range []int{1, 2, 3, 9} {
+			for _, threads := range []int{1, 2, 3, 6, 9} {
 				got := everything(t, m, l, threads)
 				if first == nil {
 					first = got

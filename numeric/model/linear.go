@@ -68,11 +68,8 @@ type weightGrad struct {
 	out, in  int
 }
 
-// Weight gradients are shared out in strips of output features; each strip sums over tokens in chunks that stay in cache.
-const (
-	stripRows  = 48
-	tokenChunk = 256
-)
+// stripRows is the number of output features in a strip, which weight gradients are shared out in.
+const stripRows = 48
 
 // strips is the number of strips of a weight gradient with so many output features.
 func strips(out int) int { return (out + stripRows - 1) / stripRows }
@@ -81,10 +78,7 @@ func strips(out int) int { return (out + stripRows - 1) / stripRows }
 func (g weightGrad) strip(item, lo, hi int) {
 	from := item * stripRows
 	n, ldx := min(stripRows, g.out-from), pad(g.in)
-	for t := lo; t < hi; t += tokenChunk {
-		k := min(tokenChunk, hi-t)
-		kernel.Gemm(g.dw[from*g.in:], g.in, g.dy[t*g.ldy+from:], 1, g.ldy, kernel.RowMajor(g.x[t*ldx:], ldx), n, g.in, k, true)
-	}
+	kernel.Gemm(g.dw[from*g.in:], g.in, g.dy[lo*g.ldy+from:], 1, g.ldy, kernel.RowMajor(g.x[lo*ldx:], ldx), n, g.in, hi-lo, true)
 	for t := lo; g.bias != nil && t < hi; t++ {
 		kernel.Add(g.bias[from:][:n], g.dy[t*g.ldy+from:][:n])
 	}

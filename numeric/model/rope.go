@@ -6,9 +6,9 @@ import (
 )
 
 // rope holds the rotary angles' cosines and sines, [MaxPositions, half] each (Su et al. 2021). As in Hugging Face
-// transformers the inverse frequency theta^(-i/half) and the angle position*frequency are rounded to float32, which is what
-// checkpoints were trained with. The tables have the same bits on every machine, which math.Pow and math.Sincos do not
-// promise: no operation here is fused or approximate.
+// transformers the frequencies and the angles position*frequency are rounded to float32, which is what checkpoints were
+// trained with. The tables have the same bits on every machine, which math.Pow and math.Sincos do not promise: no operation
+// here is fused or approximate.
 type rope struct {
 	cos, sin []float32
 	half     int

@@ -26,7 +26,7 @@ func TestRopeTable(t *testing.T) {
 	} {
 		r := newRope(c.RopeTheta, c.Scaling, c.HeadDim/2, c.MaxPositions, func(n int) []float32 { return make([]float32, n) })
 		for i := range c.HeadDim / 2 {
-			frequency := float32(math.Pow(c.RopeTheta, -float64(2*i)/float64(c.HeadDim)))
+			frequency := 1 / float32(math.Pow(c.RopeTheta, float64(float32(2*i)/float32(c.HeadDim))))
 			for p := range c.MaxPositions {
 				cos, sin := r.at(p)
 				near(t, "cos", i, cos[i], math.Cos(float64(float32(p)*frequency)), 1e-7)

@@ -60,28 +60,22 @@ func (s Scaling) validateShort(half int) error {
 	return nil
 }
 
-// frequencies are theta^(-i/half) for i < half, scaled. Where there is a scaling, every step rounds to float32 as in
-// transformers, so that angles agree at far positions too; plain frequencies round once.
+// frequencies are theta^(-i/half) for i < half, scaled. Every step rounds to float32 as in transformers, so that angles agree
+// at far positions too.
 func (s Scaling) frequencies(theta float64, half int) []float32 {
 	base, scale := root(theta, half), s.scale(theta, half)
 	f := make([]float32, half)
 	for i := range f {
-		if scale == nil {
-			f[i] = float32(1 / power(base, i))
-			continue
-		}
 		rounded := float64(float32(2*i)/float32(2*half)) - float64(i)/float64(half) // error of the exponent
 		f[i] = scale(i, float32(power(base, i)*(1+float64(rounded*logarithm(theta)))))
 	}
 	return f
 }
 
-// scale is how the i-th frequency follows from its inverse p; nil when nothing scales.
+// scale is how the i-th frequency follows from its inverse p.
 func (s Scaling) scale(theta float64, half int) func(i int, p float32) float32 {
 	factor := float32(s.Factor)
 	switch s.Type {
-	case "dynamic":
-		return func(_ int, p float32) float32 { return 1 / p }
 	case "linear":
 		return func(_ int, p float32) float32 { return 1 / p / factor }
 	case "llama3":
@@ -95,7 +89,7 @@ func (s Scaling) scale(theta float64, half int) func(i int, p float32) float32 {
 	case "longrope":
 		return func(i int, p float32) float32 { return 1 / float32(float32(s.Short[i])*p) }
 	}
-	return nil
+	return func(_ int, p float32) float32 { return 1 / p }
 }
 
 // llama3 stretches wavelengths that the first training saw less than once, and blends between (Llama 3.1).

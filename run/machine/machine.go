@@ -19,7 +19,7 @@ const Release = "0.1.0"
 
 // NumericEpoch counts the changes of the program after which the same seed gives other bits. A run is resumed only by a
 // program of the epoch that began it. TestNumbers says when it must be raised.
-const NumericEpoch = 1
+const NumericEpoch = 2
 
 // Build says which program this is.
 func Build() metrics.Build {

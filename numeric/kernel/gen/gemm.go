@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// tile is one register block of a matrix product: rows of A by panels of B. One accumulator register holds part of a row of
-// C for the whole of K.
+// tile is one register block of a matrix product: rows of A by panels of B. One accumulator register holds a chain's sum for
+// part of a row of C.
 type tile struct {
 	rows, panels int
 	masked       bool // the last panel has fewer than 16 columns
@@ -85,7 +85,7 @@ func gemmText(i isa) string {
 	return l.text.String()
 }
 
-// gemmTile writes one tile: start the accumulators, one multiply-add each per k, store them.
+// gemmTile writes one tile: clear the accumulators, one multiply-add each per k, add them to C.
 func (l *listing) gemmTile(t tile) {
 	g := newTileRegs(l, t)
 	l.linef("\n// %d rows, %d panels", t.rows, t.panels)
@@ -119,21 +119,11 @@ func newTileRegs(l *listing, t tile) *tileRegs {
 
 func (g *tileRegs) acc(row, reg int) string { return g.v(row*g.width + reg) }
 
-// start loads pointers and strides, and C when it is accumulated to.
+// start clears the accumulators and loads pointers and strides.
 func (g *tileRegs) start() {
 	g.loadMask()
 	g.ins("MOVQ", "tileArgs_c(AX)", "DI")
 	g.ins("MOVQ", "tileArgs_ldc(AX)", "DX")
-	g.ins("CMPB", "tileArgs_accumulate(AX)", "$0")
-	zero, ready := g.fresh("zero"), g.fresh("ready")
-	g.ins("JEQ", zero)
-	g.eachRowOfC(func(row int, at func(reg int) string) {
-		for reg := range g.width {
-			g.load(at(reg), reg, g.acc(row, reg))
-		}
-	})
-	g.ins("JMP", ready)
-	g.label(zero)
 	g.eachRowOfC(func(row int, at func(reg int) string) {
 		for reg := range g.width {
 			if reg*g.floats%16 == 0 {
@@ -142,7 +132,6 @@ func (g *tileRegs) start() {
 			g.ins("VXORPS", g.acc(row, reg), g.acc(row, reg), g.acc(row, reg))
 		}
 	})
-	g.label(ready)
 	g.ins("MOVQ", "tileArgs_k(AX)", "R13")
 	g.ins("MOVQ", "tileArgs_rowA(AX)", "BX")
 	g.ins("MOVQ", "tileArgs_a(AX)", "SI")
@@ -207,17 +196,32 @@ func (g *tileRegs) stepKeepingA() {
 	}
 }
 
-// finish stores C.
+// finish adds to C, or to +0 unless C is accumulated to, so that no path keeps a chain's -0.
 func (g *tileRegs) finish() {
 	g.ins("MOVQ", "t+0(FP)", "AX")
 	g.loadMask()
 	g.ins("MOVQ", "tileArgs_c(AX)", "DI")
 	g.ins("MOVQ", "tileArgs_ldc(AX)", "DX")
+	zero, ready := g.fresh("zero"), g.fresh("ready")
+	g.ins("CMPB", "tileArgs_accumulate(AX)", "$0")
+	g.ins("JEQ", zero)
 	g.eachRowOfC(func(row int, at func(reg int) string) {
 		for reg := range g.width {
+			g.load(at(reg), reg, g.v(g.held))
+			g.ins("VADDPS", g.v(g.held), g.acc(row, reg), g.acc(row, reg))
 			g.store(g.acc(row, reg), reg, at(reg))
 		}
 	})
+	g.ins("JMP", ready)
+	g.label(zero)
+	g.ins("VXORPS", g.v(g.held), g.v(g.held), g.v(g.held))
+	g.eachRowOfC(func(row int, at func(reg int) string) {
+		for reg := range g.width {
+			g.ins("VADDPS", g.v(g.held), g.acc(row, reg), g.acc(row, reg))
+			g.store(g.acc(row, reg), reg, at(reg))
+		}
+	})
+	g.label(ready)
 }
 
 // eachRowOfC walks DI down the rows of C, DX bytes apart.
