@@ -30,6 +30,7 @@ type commands struct {
 	Generate   generateCmd   `cmd:"" help:"Talk to a model, or complete prompts from standard input."`
 	Serve      serveCmd      `cmd:"" help:"Serve a model, or canned replies, on the OpenAI and Anthropic wires, and capture every token."`
 	Launch     launchCmd     `cmd:"" help:"Start a coding agent (claude, codex, opencode, …) on a model and show what was captured."`
+	Agent      agentCmd      `cmd:"" help:"Try an agent without training; find the Python module of agent files."`
 	Hub        hubCmd        `cmd:"" help:"Make the prompts of an environment hub (reasoning_gym, verifiers)."`
 	Show       showCmd       `cmd:"" help:"Look at a run, a rollout, or its tokens."`
 	Model      modelCmd      `cmd:"" help:"Make, import, convert, merge or look inside a model."`

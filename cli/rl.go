@@ -19,7 +19,7 @@ func (*rlCmd) Help() string {
 }
 
 func (c *rlCmd) Run(ctx context.Context, a *app) error {
-	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.RLResult]{plan: run.PlanRL, run: run.RL, next: func(r *run.RLResult) []next {
+	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.RLResult]{check: recipe.CheckFlags, plan: run.PlanRL, run: run.RL, next: func(r *run.RLResult) []next {
 		return []next{
 			{"look at the run", "molt show " + spell.Quoted(r.Run)},
 			{"talk to the model", speak(r.Checkpoint, r.Base)},

@@ -20,7 +20,7 @@ type settled struct {
 
 // work is what a configuration C leads to.
 type work[C any, R fmt.Stringer] struct {
-	check func([]*recipe.Setting) error // of the command line, before anything is opened; nil for none
+	check func(*C, []*recipe.Setting) error // of the command line, before anything is opened; nil for none
 	plan  func(context.Context, *C) (*leg.Plan, error)
 	run   func(context.Context, *C, []*recipe.Setting, leg.View) (R, error)
 	next  func(R) []next // what to type then; nil for nothing
@@ -31,7 +31,7 @@ func settle[C any, R fmt.Stringer](ctx context.Context, a *app, s *settled, cfg 
 	settings := recipe.Settings(&cfg)
 	err := a.resolve(settings, s.Recipe)
 	if w.check != nil {
-		err = errors.Join(err, w.check(settings))
+		err = errors.Join(err, w.check(&cfg, settings))
 	}
 	if err == nil {
 		err = a.locateSettings(ctx, settings)

@@ -127,7 +127,7 @@ func (p *rlPlan) settings() error {
 	if c.Reward.Shuffle && c.Distils() {
 		refuse("reward.shuffle", "distillation does not look at rewards, so it is no control", "leave it out")
 	}
-	c.Unread(refuse)
+	c.Unread(nil, refuse)
 	c.Actor.OptimConfig.Unread("actor.", refuse)
 	c.Actor.LoRA.Unread("actor.", c.Actor.OptimConfig, refuse)
 	if c.Criticises() {

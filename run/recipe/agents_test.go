@@ -80,7 +80,7 @@ func TestSettingsOfOtherEnvironmentsAreRefused(t *testing.T) {
 		}
 		c.Agent.Name = name
 		var got []string
-		c.Unread(func(setting, why, _ string) { got = append(got, setting+": "+why) })
+		c.Unread(nil, func(setting, why, _ string) { got = append(got, setting+": "+why) })
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%s: refused %q; want %q", name, got, want)
 		}

@@ -54,13 +54,15 @@ var readers = []readBy{
 	{"logger.keep_mib", "logger.keep_rollouts above 0", func(c *Config) bool { return c.Logger.KeepPerStep > 0 }},
 }
 
-// Unread refuses what was changed and is not read.
-func (c *Config) Unread(refuse func(setting, why, fix string)) {
+// Unread refuses what was changed and is not read: whatever a flag says, and in a file what differs from the default, because
+// the config.yaml of a run holds all settings and is a recipe. Without settings the values alone tell.
+func (c *Config) Unread(settings []*Setting, refuse func(setting, why, fix string)) {
 	c.checkAgent(refuse)
 	builtIn := Defaults()
 	before := Settings(&builtIn)
 	for i, s := range Settings(c) {
-		if s.Text() == before[i].Text() {
+		given := i < len(settings) && settings[i].Source == "flag"
+		if !given && s.Text() == before[i].Text() {
 			continue
 		}
 		c.unreadOwn(s, refuse)
@@ -80,8 +82,16 @@ func CheckAgent(c *Config, settings []*Setting) error {
 			problems = append(problems, &problem.Problem{Code: problem.Combined, Where: s.Name, What: "it has no effect: only settings of the agent are read here", Fix: "leave it out"})
 		}
 	}
-	c.Unread(func(setting, why, fix string) {
-		if strings.HasPrefix(setting, "agent.") {
+	return errors.Join(append(problems, c.unreadBelow("agent.", settings))...)
+}
+
+// CheckFlags refuses flags that nothing reads.
+func CheckFlags(c *Config, settings []*Setting) error { return c.unreadBelow("", settings) }
+
+func (c *Config) unreadBelow(section string, settings []*Setting) error {
+	var problems []error
+	c.Unread(settings, func(setting, why, fix string) {
+		if strings.HasPrefix(setting, section) {
 			problems = append(problems, &problem.Problem{Code: problem.Combined, Where: setting, What: why, Fix: fix})
 		}
 	})
@@ -97,13 +107,28 @@ var readByEval = []string{
 
 // CheckEval refuses flags that an evaluation does not read. A recipe may hold more: that of a run is a good one.
 func CheckEval(settings []*Setting) error {
+	return checkRead(settings, readByEval, "an evaluation does not read it")
+}
+
+// readByTry are the settings that a rehearsal reads.
+var readByTry = []string{
+	"model.", "data.prompt_dataset", "data.input_key", "data.label_key", "data.tools_key", "data.id_key", "agent.", "rollout.max_new_tokens", "rollout.max_len",
+	"rollout.temperature", "rollout.top_p", "rollout.top_k", "rollout.min_p", "train.seed", "engine.threads", "engine.cache_mib",
+}
+
+// CheckTry refuses flags that a rehearsal does not read, and those of agents that were not chosen.
+func CheckTry(c *Config, settings []*Setting) error {
+	return errors.Join(checkRead(settings, readByTry, "a rehearsal does not read it"), c.unreadBelow("agent.", settings))
+}
+
+func checkRead(settings []*Setting, names []string, why string) error {
 	var problems []error
 	for _, s := range settings {
-		read := slices.ContainsFunc(readByEval, func(name string) bool {
+		read := slices.ContainsFunc(names, func(name string) bool {
 			return s.Name == name || strings.HasSuffix(name, ".") && strings.HasPrefix(s.Name, name)
 		})
 		if s.Source == "flag" && !read {
-			problems = append(problems, &problem.Problem{Code: problem.Combined, Where: s.Name, What: "it has no effect: an evaluation does not read it", Fix: "leave it out"})
+			problems = append(problems, &problem.Problem{Code: problem.Combined, Where: s.Name, What: "it has no effect: " + why, Fix: "leave it out"})
 		}
 	}
 	return errors.Join(problems...)
