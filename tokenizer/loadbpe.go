@@ -10,63 +10,66 @@ import (
 	"unicode/utf8"
 )
 
+// bpeFields is the model of a tokenizer.json.
+type bpeFields struct {
+	Type         string     `json:"type"`
+	Dropout      *float64   `json:"dropout"`
+	Unknown      *string    `json:"unk_token"`
+	Prefix       string     `json:"continuing_subword_prefix"` // "" for null
+	Suffix       string     `json:"end_of_word_suffix"`        // "" for null
+	FuseUnknown  bool       `json:"fuse_unk"`
+	ByteFallback bool       `json:"byte_fallback"`
+	IgnoreMerges bool       `json:"ignore_merges"`
+	Vocab        vocabulary `json:"vocab"`
+	Merges       mergeList  `json:"merges"`
+}
+
 // readBPE returns the model and its vocabulary in the order of the file.
 func readBPE(v jsontext.Value) (*bpe, []entry, error) {
-	if null(v) {
-		return nil, nil, fmt.Errorf("model: missing")
-	}
-	kind, err := component("model", v)
+	f, err := readBPEFields(v)
 	if err != nil {
 		return nil, nil, err
 	}
-	if kind != "BPE" {
-		return nil, nil, fmt.Errorf("model: type %q is not supported (BPE is)", kind)
-	}
-	var f struct {
-		Type         string     `json:"type"`
-		Dropout      *float64   `json:"dropout"`
-		Unknown      *string    `json:"unk_token"`
-		Prefix       *string    `json:"continuing_subword_prefix"`
-		Suffix       *string    `json:"end_of_word_suffix"`
-		FuseUnknown  bool       `json:"fuse_unk"`
-		ByteFallback bool       `json:"byte_fallback"`
-		IgnoreMerges bool       `json:"ignore_merges"`
-		Vocab        vocabulary `json:"vocab"`
-		Merges       mergeList  `json:"merges"`
-	}
-	if err := fields("model", v, &f); err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case f.Dropout != nil && *f.Dropout != 0:
-		return nil, nil, fmt.Errorf("model.dropout: %v is not supported: encoding would be random", *f.Dropout)
-	case len(f.Vocab) == 0:
-		return nil, nil, fmt.Errorf("model.vocab: empty")
-	}
-	m := &bpe{fuseUnknown: f.FuseUnknown, byteFallback: f.ByteFallback, ignoreMerges: f.IgnoreMerges, unknown: -1}
-	if f.Prefix != nil {
-		m.prefix = *f.Prefix
-	}
-	if f.Suffix != nil {
-		m.suffix = *f.Suffix
-	}
+	m := &bpe{fuseUnknown: f.FuseUnknown, byteFallback: f.ByteFallback, ignoreMerges: f.IgnoreMerges, prefix: f.Prefix, suffix: f.Suffix, unknown: -1}
 	if err := m.fill(f.Vocab); err != nil {
 		return nil, nil, err
 	}
 	unknown := ""
 	if f.Unknown != nil {
-		unknown = *f.Unknown
-		id, ok := m.ids[*f.Unknown]
-		if !ok {
+		id, known := m.ids[*f.Unknown]
+		if !known {
 			return nil, nil, fmt.Errorf("model.unk_token: %q is not in model.vocab", *f.Unknown)
 		}
-		m.unknown = id
+		m.unknown, unknown = id, *f.Unknown
 	}
 	if err := m.rank(f.Merges); err != nil {
 		return nil, nil, err
 	}
 	m.findCuts(f.Merges, unknown)
 	return m, f.Vocab, nil
+}
+
+// readBPEFields refuses models of other types, and what no encoder could do.
+func readBPEFields(v jsontext.Value) (f bpeFields, err error) {
+	if null(v) {
+		return f, fmt.Errorf("model: missing")
+	}
+	switch kind, err := component("model", v); {
+	case err != nil:
+		return f, err
+	case kind != "BPE":
+		return f, fmt.Errorf("model: type %q is not supported (BPE is)", kind)
+	}
+	if err := fields("model", v, &f); err != nil {
+		return f, err
+	}
+	switch {
+	case f.Dropout != nil && *f.Dropout != 0:
+		return f, fmt.Errorf("model.dropout: %v is not supported: encoding would be random", *f.Dropout)
+	case len(f.Vocab) == 0:
+		return f, fmt.Errorf("model.vocab: empty")
+	}
+	return f, nil
 }
 
 // fill builds the tables from pieces to ids.

@@ -32,49 +32,24 @@ func (d *decoderReader) read(path string, v jsontext.Value) error {
 	}
 	switch kind {
 	case "ByteLevel":
-		d.bytes, d.fused = true, true
-		d.add(func() stage { return &bytesStage{} })
-		var f byteLevelFields
-		return fields(path, v, &f)
+		return d.readByteLevel(path, v)
 	case "ByteFallback":
-		d.add(func() stage { return &byteFallbackStage{} })
-		var f struct {
-			Type string `json:"type"`
-		}
-		return fields(path, v, &f)
+		return d.readByteFallback(path, v)
 	case "Fuse":
 		d.fused = true
-		var f struct {
+		return fields(path, v, &struct {
 			Type string `json:"type"`
-		}
-		return fields(path, v, &f)
+		}{})
 	case "Replace":
-		_, m, content, err := readReplace(path, v, &d.growth)
-		d.add(func() stage { return eachPiece(replace(m, content).text) })
-		return err
+		return d.readReplace(path, v)
 	case "Metaspace":
-		f, err := readMetaspace(path, v)
-		d.add(func() stage { return &metaspaceStage{f.Replacement, f.Scheme != "never", false} })
-		return err
+		return d.readMetaspace(path, v)
 	case "Strip":
 		return d.readStrip(path, v)
 	case "BPEDecoder":
-		f := struct {
-			Type   string `json:"type"`
-			Suffix string `json:"suffix"`
-		}{Suffix: "</w>"}
-		err := fields(path, v, &f)
-		d.add(func() stage { return &suffixStage{suffix: f.Suffix} })
-		return cmp.Or(err, d.growth.by(path, max(1, len(f.Suffix)), 1))
+		return d.readSuffix(path, v)
 	case "WordPiece":
-		f := struct {
-			Type    string `json:"type"`
-			Prefix  string `json:"prefix"`
-			Cleanup bool   `json:"cleanup"`
-		}{Prefix: "##", Cleanup: true}
-		err := fields(path, v, &f)
-		d.add(func() stage { return &wordPieceStage{prefix: f.Prefix, cleanup: f.Cleanup} })
-		return err
+		return d.readWordPiece(path, v)
 	case "Sequence":
 		return d.readSequence(path, v)
 	}
@@ -82,6 +57,53 @@ func (d *decoderReader) read(path string, v jsontext.Value) error {
 }
 
 func (d *decoderReader) add(m stageMaker) { d.stages = append(d.stages, m) }
+
+func (d *decoderReader) readByteLevel(path string, v jsontext.Value) error {
+	d.bytes, d.fused = true, true
+	d.add(func() stage { return &bytesStage{} })
+	return fields(path, v, &byteLevelFields{})
+}
+
+func (d *decoderReader) readByteFallback(path string, v jsontext.Value) error {
+	d.add(func() stage { return &byteFallbackStage{} })
+	return fields(path, v, &struct {
+		Type string `json:"type"`
+	}{})
+}
+
+func (d *decoderReader) readReplace(path string, v jsontext.Value) error {
+	_, m, content, err := readReplace(path, v, &d.growth)
+	d.add(func() stage { return eachPiece(replace(m, content).text) })
+	return err
+}
+
+func (d *decoderReader) readMetaspace(path string, v jsontext.Value) error {
+	f, err := readMetaspace(path, v)
+	d.add(func() stage { return &metaspaceStage{f.Replacement, f.Scheme != "never", false} })
+	return err
+}
+
+// readSuffix reads BPEDecoder, which writes a space for each mark of a word's end.
+func (d *decoderReader) readSuffix(path string, v jsontext.Value) error {
+	f := struct {
+		Type   string `json:"type"`
+		Suffix string `json:"suffix"`
+	}{Suffix: "</w>"}
+	err := fields(path, v, &f)
+	d.add(func() stage { return &suffixStage{suffix: f.Suffix} })
+	return cmp.Or(err, d.growth.by(path, max(1, len(f.Suffix)), 1))
+}
+
+func (d *decoderReader) readWordPiece(path string, v jsontext.Value) error {
+	f := struct {
+		Type    string `json:"type"`
+		Prefix  string `json:"prefix"`
+		Cleanup bool   `json:"cleanup"`
+	}{Prefix: "##", Cleanup: true}
+	err := fields(path, v, &f)
+	d.add(func() stage { return &wordPieceStage{prefix: f.Prefix, cleanup: f.Cleanup} })
+	return err
+}
 
 func (d *decoderReader) readSequence(path string, v jsontext.Value) error {
 	var f struct {

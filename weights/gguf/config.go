@@ -66,48 +66,26 @@ func (s *source) marshal(v any) ([]byte, error) {
 }
 
 func (s *source) readConfig() error {
-	s.meta.need(s.key("block_count"), s.key("embedding_length"), s.key("feed_forward_length"), s.key("attention.head_count"),
-		s.key("context_length"), s.key("attention.layer_norm_rms_epsilon"))
-	heads := s.count("attention.head_count", 0)
-	kv := s.count("attention.head_count_kv", heads)
-	s.layers, s.hidden, s.heads = s.count("block_count", 0), s.count("embedding_length", 0), heads
-	if s.meta.err == nil && heads < 1 {
-		return fmt.Errorf("%s: %d must be positive", s.key("attention.head_count"), heads)
+	if err := s.readShape(); err != nil {
+		return err
 	}
-	if s.meta.err != nil {
-		return s.meta.err
+	if err := s.checkAttention(); err != nil {
+		return err
 	}
-	s.headDim = s.count("attention.key_length", s.hidden/heads)
-	if v := s.count("attention.value_length", s.headDim); v != s.headDim {
-		return fmt.Errorf("%s: %d differs from the width of a key, %d, which is not supported", s.key("attention.value_length"), v, s.headDim)
+	rows, err := s.embeddingRows()
+	if err != nil {
+		return err
 	}
-	if s.rotary = s.count("rope.dimension_count", s.headDim); s.rotary != s.headDim && s.modelType != "phi3" {
-		return fmt.Errorf("%s: %d of the %d elements of a head rotate, which is not supported for %s", s.key("rope.dimension_count"), s.rotary, s.headDim, s.prefix)
-	}
-	if !s.meta.flag(s.key("attention.causal"), true) {
-		return fmt.Errorf("%s: false is not supported", s.key("attention.causal"))
-	}
-	if s.layers < 1 || s.layers > 1<<12 {
-		return fmt.Errorf("%s: %d must be between 1 and %d", s.key("block_count"), s.layers, 1<<12)
-	}
-	embedding, ok := s.file.index["token_embd.weight"]
-	if !ok {
-		return fmt.Errorf("tensor %q is missing", "token_embd.weight")
-	}
-	if len(s.file.tensors[embedding].shape) != 2 {
-		return fmt.Errorf("tensor %q: has %d dimensions, not 2", "token_embd.weight", len(s.file.tensors[embedding].shape))
-	}
-	s.meta.integer(s.key("vocab_size"), 0) // the embedding says it better
 	s.config = map[string]any{
 		"architectures":           []string{s.architecture},
 		"model_type":              s.modelType,
 		"hidden_size":             s.hidden,
 		"intermediate_size":       s.count("feed_forward_length", 0),
 		"num_hidden_layers":       s.layers,
-		"num_attention_heads":     heads,
-		"num_key_value_heads":     kv,
+		"num_attention_heads":     s.heads,
+		"num_key_value_heads":     s.count("attention.head_count_kv", s.heads),
 		"head_dim":                s.headDim,
-		"vocab_size":              s.file.tensors[embedding].shape[0],
+		"vocab_size":              rows,
 		"max_position_embeddings": s.count("context_length", 0),
 		"rms_norm_eps":            shortest(s.meta.number(s.key("attention.layer_norm_rms_epsilon"), 0)),
 		"rope_theta":              s.meta.number(s.key("rope.freq_base"), 10000),
@@ -124,6 +102,53 @@ func (s *source) readConfig() error {
 		return err
 	}
 	return s.refuseRest()
+}
+
+// readShape reads what other fields are checked against.
+func (s *source) readShape() error {
+	s.meta.need(s.key("block_count"), s.key("embedding_length"), s.key("feed_forward_length"), s.key("attention.head_count"),
+		s.key("context_length"), s.key("attention.layer_norm_rms_epsilon"))
+	s.layers, s.hidden, s.heads = s.count("block_count", 0), s.count("embedding_length", 0), s.count("attention.head_count", 0)
+	switch {
+	case s.meta.err != nil:
+		return s.meta.err
+	case s.heads < 1:
+		return fmt.Errorf("%s: %d must be positive", s.key("attention.head_count"), s.heads)
+	case s.layers < 1 || s.layers > 1<<12:
+		return fmt.Errorf("%s: %d must be between 1 and %d", s.key("block_count"), s.layers, 1<<12)
+	}
+	s.headDim = s.count("attention.key_length", s.hidden/s.heads)
+	s.rotary = s.count("rope.dimension_count", s.headDim)
+	return nil
+}
+
+// checkAttention refuses heads that are not as wide as they are everywhere, and attention to what comes later.
+func (s *source) checkAttention() error {
+	if v := s.count("attention.value_length", s.headDim); v != s.headDim {
+		return fmt.Errorf("%s: %d differs from the width of a key, %d, which is not supported", s.key("attention.value_length"), v, s.headDim)
+	}
+	if s.rotary != s.headDim && s.modelType != "phi3" {
+		return fmt.Errorf("%s: %d of the %d elements of a head rotate, which is not supported for %s", s.key("rope.dimension_count"), s.rotary, s.headDim, s.prefix)
+	}
+	if !s.meta.flag(s.key("attention.causal"), true) {
+		return fmt.Errorf("%s: false is not supported", s.key("attention.causal"))
+	}
+	return nil
+}
+
+// embeddingRows is the size of the vocabulary, which the metadata need not hold.
+func (s *source) embeddingRows() (int, error) {
+	const name = "token_embd.weight"
+	s.meta.integer(s.key("vocab_size"), 0) // asked for, and not believed
+	at, ok := s.file.index[name]
+	if !ok {
+		return 0, fmt.Errorf("tensor %q is missing", name)
+	}
+	shape := s.file.tensors[at].shape
+	if len(shape) != 2 {
+		return 0, fmt.Errorf("tensor %q: has %d dimensions, not 2", name, len(shape))
+	}
+	return shape[0], nil
 }
 
 // count reads a number of things. A list with one entry for each layer must hold one value only.
