@@ -29,7 +29,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "x.safetensors")
-	if _, err := WriteSafetensors(path, state(1, 64<<20).Tensors); err != nil {
+	if _, err := writeOne(path, state(1, 64<<20).Tensors); err != nil {
 		b.Fatal(err)
 	}
 	f, err := Open(path)

@@ -188,15 +188,6 @@ func (f *Folder) where() string {
 	return indexName
 }
 
-// Read copies the values of a tensor of Config.Tensors into dst, which must have its length.
-func (f *Folder) Read(name string, dst []float32) error {
-	file, ok := f.in[name]
-	if !ok {
-		return fmt.Errorf("weights: read %s: tensor %q is not in the folder", f.dir, name)
-	}
-	return file.Read(name, dst)
-}
-
 // Tensors reads the tensors of Config.Tensors in their order, each into memory of its own. It ends at the first error.
 func (f *Folder) Tensors() iter.Seq2[Tensor, error] {
 	return func(yield func(Tensor, error) bool) {

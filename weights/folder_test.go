@@ -267,7 +267,7 @@ func TestShards(t *testing.T) {
 			dir := written(t, m)
 			remove(t, dir, manifestName, singleName)
 			for file, tensors := range map[string][]Tensor{"a.safetensors": m.Tensors[:half], "b.safetensors": m.Tensors[half:]} {
-				if _, err := WriteSafetensors(filepath.Join(dir, file), tensors); err != nil {
+				if _, err := writeOne(filepath.Join(dir, file), tensors); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -413,7 +413,7 @@ func remove(t testing.TB, dir string, names ...string) {
 func rewriteWeights(t testing.TB, dir string, tensors []Tensor) {
 	t.Helper()
 	_ = os.Remove(filepath.Join(dir, manifestName))
-	if _, err := WriteSafetensors(filepath.Join(dir, singleName), tensors); err != nil {
+	if _, err := writeOne(filepath.Join(dir, singleName), tensors); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -113,7 +113,7 @@ func sample(t testing.TB) ([]byte, []Tensor) {
 		{"ünï", []int{1}, []float32{float32(math.Copysign(0, -1))}},
 	}
 	path := filepath.Join(t.TempDir(), "s.safetensors")
-	digests, err := WriteSafetensors(path, tensors)
+	digests, err := writeOne(path, tensors)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestCutWhileOpen(t *testing.T) {
 		t.Skip("files are mapped on Linux only")
 	}
 	path := filepath.Join(t.TempDir(), "s.safetensors")
-	if _, err := WriteSafetensors(path, []Tensor{{"x", []int{1 << 16}, make([]float32, 1<<16)}}); err != nil {
+	if _, err := writeOne(path, []Tensor{{"x", []int{1 << 16}, make([]float32, 1<<16)}}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := Open(path)
@@ -209,7 +209,7 @@ func TestWriteRefusals(t *testing.T) {
 		"overflow": {[]Tensor{{"x", []int{1 << 40, 1 << 40}, nil}}, `is not possible`},
 	} {
 		path := filepath.Join(t.TempDir(), "x.safetensors")
-		if _, err := WriteSafetensors(path, c.tensors); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := writeOne(path, c.tensors); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 		if _, err := os.Stat(path); err == nil {

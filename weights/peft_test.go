@@ -199,7 +199,7 @@ func TestBrokenAdapterFolders(t *testing.T) {
 		for i := range a.Tensors {
 			a.Tensors[i].Name = peftPrefix + a.Tensors[i].Name
 		}
-		if _, err := WriteSafetensors(filepath.Join(dir, adapterTensorsName), change(a.Tensors)); err != nil {
+		if _, err := writeOne(filepath.Join(dir, adapterTensorsName), change(a.Tensors)); err != nil {
 			t.Fatal(err)
 		}
 	}

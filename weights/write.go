@@ -11,21 +11,7 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"io"
-
-	"molt/internal/atomicfile"
 )
-
-// WriteSafetensors replaces the file at path with tensors as float32. On any error the old file is untouched.
-func WriteSafetensors(path string, tensors []Tensor) (digests []TensorDigest, err error) {
-	err = atomicfile.WriteFunc(path, func(w io.Writer) (err error) {
-		digests, err = writeTensors(w, tensors)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("weights: %w", err)
-	}
-	return digests, nil
-}
 
 // writeTensors writes a whole file as float32.
 func writeTensors(w io.Writer, tensors []Tensor) ([]TensorDigest, error) {
