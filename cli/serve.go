@@ -37,13 +37,14 @@ func (f *serviceFlags) config(model string) service.Config {
 type serveCmd struct {
 	Model string `arg:"" optional:"" help:"Hugging Face model folder. With --script it only lends its tokenizer and template."`
 	serviceFlags
-	Adapter   string `placeholder:"DIR" help:"PEFT folder of an adapter to put on the model."`
-	Listen    string `default:"127.0.0.1:8377" placeholder:"ADDR" help:"Address to listen on; one that other machines reach needs a token and a certificate (default ${default})."`
-	TokenFile string `placeholder:"FILE" help:"File with the token that opens, lists and exports sessions."`
-	TLSCert   string `name:"tls-cert" placeholder:"FILE" help:"Certificate (PEM)."`
-	TLSKey    string `name:"tls-key" placeholder:"FILE" help:"Its key (PEM)."`
-	Folder    string `placeholder:"DIR" help:"Keep a journal of every session here, and restore them at start."`
-	Budget    int    `default:"0" placeholder:"N" help:"Most tokens of a session, shown and sampled; 0 sets no bound."`
+	Adapter    string `placeholder:"DIR" help:"PEFT folder of an adapter to put on the model."`
+	Listen     string `default:"127.0.0.1:8377" placeholder:"ADDR" help:"Address to listen on; one that other machines reach needs a token and a certificate (default ${default})."`
+	TokenFile  string `placeholder:"FILE" help:"File with the token that opens, lists and exports sessions."`
+	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificate (PEM)."`
+	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Its key (PEM)."`
+	Folder     string `placeholder:"DIR" help:"Keep a journal of every session here, and restore them at start."`
+	Budget     int    `default:"0" placeholder:"N" help:"Most tokens of a session, shown and sampled; 0 sets no bound."`
+	SessionMiB int    `name:"session-mib" default:"4096" placeholder:"N" help:"Memory for what sessions keep, in MiB; more is refused with 429 until some end (default ${default})."`
 	rolloutFlags
 	JSON bool `name:"json" help:"Say where it listens as one JSON object."`
 }
@@ -93,6 +94,7 @@ Examples:
 func (c *serveCmd) Run(ctx context.Context, a *app) error {
 	config := c.config(c.Model)
 	config.Adapter, config.Listen, config.Cert, config.Key, config.Folder, config.Budget = c.Adapter, c.Listen, c.TLSCert, c.TLSKey, c.Folder, c.Budget
+	config.MiB = c.SessionMiB
 	config.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
 	if err := c.rollouts(a, &config.Rollouts); err != nil {
 		return err

@@ -122,8 +122,8 @@ func (q *asking) placeLocked() (orphan *flight, call *Call, p *wire.Problem) {
 		return nil, nil, p
 	}
 	plan := s.forest.Plan(tools, items)
-	if s.text+size(items[plan.Matched:]) > maxText {
-		return nil, nil, wire.Badf("", "the session holds %d bytes of messages, the most that it may", s.text)
+	if p := s.crowded(size(items[plan.Matched:])); p != nil {
+		return nil, nil, p
 	}
 	if orphan := s.orphan(plan, items); orphan != nil {
 		return orphan, nil, nil

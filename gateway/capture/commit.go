@@ -19,23 +19,8 @@ func (s *Session) enter(from int32, tools chat.Key, items []*chat.Item) int32 {
 	if len(items) > 0 || from < 0 {
 		s.journal.enter(from, tools, items)
 	}
-	s.text += size(items)
+	s.keep(size(items))
 	return s.forest.Enter(from, tools, items)
-}
-
-// maxText is the most bytes of messages that a session keeps: its clients run what the policy writes.
-const maxText = 128 << 20
-
-// size estimates what items weigh.
-func size(items []*chat.Item) int {
-	n := 0
-	for _, item := range items {
-		n += 256 + len(item.Message.Content) + len(item.Message.Reasoning)
-		for _, c := range item.Message.ToolCalls {
-			n += len(c.Name) + len(c.Arguments.String())
-		}
-	}
-	return n
 }
 
 // cut ends a turn where its client's copy ends.
@@ -54,6 +39,7 @@ func (s *Session) commit(f *flight) (int32, error) {
 	defer s.mu.Unlock()
 	s.settle(f)
 	s.used += len(f.turn.Sampled)
+	s.keep(turnSize(&f.turn))
 	index := s.forest.Commit(f.turn, s.handles(&f.turn)...)
 	s.journal.turn(&f.turn)
 	if !s.forest.Follows(index, f.request.Prompt) {

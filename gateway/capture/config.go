@@ -50,6 +50,9 @@ type Config struct {
 	Parallel int
 	// Sessions is the most that are open at once. Default 10,000.
 	Sessions int
+	// Memory is the most bytes that all sessions keep: messages, ids, log-probs. What would be more is refused, and may be asked
+	// again when sessions have ended. Default 4 GiB.
+	Memory int64
 	// Life is how long a session lasts. Default 24 h.
 	Life time.Duration
 	// Folder holds a journal of each session, from which New restores it; "" keeps sessions in memory only.
@@ -59,7 +62,7 @@ type Config struct {
 // Defaults fills in what only has one sensible value.
 func Defaults() Config {
 	return Config{Mode: Append, Policy: Honour, Sampling: engine.Sampling{Temperature: 1, MaxTokens: 4096}, Linger: 2 * time.Second,
-		Resume: 3, Parallel: 256, Sessions: 10_000, Life: 24 * time.Hour}
+		Resume: 3, Parallel: 256, Sessions: 10_000, Memory: 4 << 30, Life: 24 * time.Hour}
 }
 
 func (c *Config) validate() error {
@@ -73,9 +76,9 @@ func (c *Config) validate() error {
 	if c.Policy != Honour && c.Policy != Refuse && c.Policy != Keep {
 		problems = append(problems, fmt.Errorf("capture: policy %q; want honour, refuse or keep", c.Policy))
 	}
-	if c.MaxTokens < 0 || c.Linger < 0 || c.Resume < 0 || c.Parallel < 1 || c.Sessions < 1 || c.Life <= 0 {
-		problems = append(problems, fmt.Errorf("capture: MaxTokens %d, Linger %v, Resume %d; want 0 or more; Parallel %d, Sessions %d, Life %v; want more than 0",
-			c.MaxTokens, c.Linger, c.Resume, c.Parallel, c.Sessions, c.Life))
+	if c.MaxTokens < 0 || c.Linger < 0 || c.Resume < 0 || c.Parallel < 1 || c.Sessions < 1 || c.Memory < 1 || c.Life <= 0 {
+		problems = append(problems, fmt.Errorf("capture: MaxTokens %d, Linger %v, Resume %d; want 0 or more; Parallel %d, Sessions %d, Memory %d, Life %v; want more than 0",
+			c.MaxTokens, c.Linger, c.Resume, c.Parallel, c.Sessions, c.Memory, c.Life))
 	}
 	vocab := c.Generator.Capabilities().Vocab
 	if own := c.Renderer.Tokenizer().VocabSize(); own > vocab {

@@ -27,6 +27,10 @@ type Export struct {
 	Segments []Segment `json:"segments"`
 	Tree     []Node    `json:"tree"`
 	Error    string    `json:"error,omitzero"`
+	// Journal is the end of the session's journal when this was exported, so that both can be compared later.
+	Journal Seal `json:"journal,omitzero"`
+	// Tail says what is wrong with the end of the journal from which the session was restored; "" for nothing.
+	Tail string `json:"tail,omitzero"`
 }
 
 // Segment is a path of the tree as one sequence. Lanes are as in traj.Segment.
@@ -69,7 +73,10 @@ type Node struct {
 func (s *Session) Export() Export {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := Export{ID: s.ID, Used: s.used, Segments: []Segment{}, Tree: []Node{}}
+	e := Export{ID: s.ID, Used: s.used, Segments: []Segment{}, Tree: []Node{}, Tail: s.tail}
+	if s.journal != nil {
+		e.Journal = s.journal.seal()
+	}
 	if s.met != nil {
 		e.Error = s.met.Error()
 	}

@@ -42,6 +42,10 @@ var errDamaged = errors.New("the journal is damaged")
 // restore reads the journals of the folder. One that cannot be read never stops the others: it stays in the folder, a damaged
 // one under a name that is not looked at again. Expired sessions are deleted.
 func (g *Gateway) restore() error {
+	seals, err := g.unseal()
+	if err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(g.config.Folder)
 	if err != nil {
 		return err
@@ -56,6 +60,10 @@ func (g *Gateway) restore() error {
 			continue
 		}
 		s, err := g.read(path)
+		if err == nil {
+			err = g.check(s, seals)
+		}
+		delete(seals, strings.TrimSuffix(entry.Name(), extension))
 		switch {
 		case errors.Is(err, errDamaged):
 			g.setAside(path, err)
@@ -67,8 +75,10 @@ func (g *Gateway) restore() error {
 			}
 		default:
 			g.sessions[s.Key] = s
+			g.kept.Add(int64(s.kept))
 		}
 	}
+	g.reckon(seals)
 	return nil
 }
 

@@ -9,12 +9,14 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"molt/chat"
 	"molt/chat/grammar"
+	"molt/gateway/wire"
 )
 
 // Gateway opens sessions and finds them. It is safe for concurrent use.
@@ -23,6 +25,8 @@ type Gateway struct {
 	lock   *flock.Flock // of the folder; nil without one
 	folds  bool         // the template takes no system message but the first
 	counts counters
+	seen   wire.Seen
+	kept   atomic.Int64               // bytes that all sessions keep
 	notes  []string                   // what was met while restoring
 	piece  func() int                 // most bytes of text that one id stands for; 0 where that is not known
 	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
@@ -104,8 +108,8 @@ func (g *Gateway) Open(o Options) (*Session, error) {
 	return s, nil
 }
 
-// ErrFull says that as many sessions are open as may be.
-var ErrFull = errors.New("too many sessions are open: close some, or wait until some expire")
+// ErrFull says that as many sessions are open as may be, or that they keep as much as they may.
+var ErrFull = errors.New("too many sessions are open, or they keep too much: close some, or wait until some expire")
 
 // room reports why no session can be opened now.
 func (g *Gateway) room(now time.Time) error {
@@ -118,10 +122,10 @@ func (g *Gateway) roomLocked(now time.Time) error {
 	if g.closed {
 		return errors.New("capture: the gateway is closed")
 	}
-	if len(g.sessions) >= g.config.Sessions {
+	if len(g.sessions) >= g.config.Sessions || g.full(0) {
 		g.sweep(now)
 	}
-	if len(g.sessions) >= g.config.Sessions {
+	if len(g.sessions) >= g.config.Sessions || g.full(0) {
 		return fmt.Errorf("capture: %w", ErrFull)
 	}
 	return nil
@@ -172,9 +176,13 @@ func (g *Gateway) Session(id string) (*Session, bool) {
 	return nil, false
 }
 
-// Close ends all turns and waits for them. Journals stay.
+// Close ends all turns and waits for them. Journals stay. Once is enough.
 func (g *Gateway) Close() error {
 	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil
+	}
 	g.closed = true
 	sessions := g.sessions
 	g.sessions = map[string]*Session{}
@@ -184,7 +192,7 @@ func (g *Gateway) Close() error {
 		errs = append(errs, s.end(false))
 	}
 	if g.lock != nil {
-		errs = append(errs, g.lock.Close())
+		errs = append(errs, g.seal(sessions), g.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -2,7 +2,7 @@
 //
 // A turn is on disk, with everything before it, when its client is told that it ended; what comes behind the last turn may be
 // lost with the machine's power, not with the process. Lines that are changed, missing, doubled or moved are found, also
-// between whole journals, except for lines that are missing at the end: the session is then what it was before them.
+// between whole journals; lines that are missing at the end show against the seal of the journal (seal.go).
 
 package capture
 
@@ -186,6 +186,13 @@ func (j *journal) failed() error {
 	return j.err
 }
 
+// seal is the end of what was written.
+func (j *journal) seal() Seal {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.chain.seal()
+}
+
 // close ends the journal and reports what went wrong with it.
 func (j *journal) close() error {
 	if j == nil {
@@ -271,6 +278,7 @@ func (s *Session) redo(r record) error {
 		s.forest.Follow(t.Parent)
 		s.forest.Commit(t, s.handles(&t)...)
 		s.used += len(t.Observation) + len(t.Sampled)
+		s.kept += turnSize(&t)
 		s.request = max(s.request, t.Request+1)
 	case r.Cut != nil:
 		if r.Cut.Turn < 0 || r.Cut.Turn >= turns || r.Cut.Checkpoint < 0 || r.Cut.Checkpoint >= len(s.forest.Turn(r.Cut.Turn).Checkpoints) {
@@ -305,6 +313,6 @@ func (s *Session) reenter(e *entered) error {
 		items = append(items, chat.NewItem(r.Message, r.Handles...))
 	}
 	s.forest.Enter(e.From, tools, items)
-	s.text += size(items)
+	s.kept += size(items)
 	return nil
 }

@@ -31,8 +31,8 @@ func TestTooLongIsCheap(t *testing.T) {
 			t.Errorf("%s: refusing it took %d bytes", name, spent)
 		}
 	}
-	if w.session.text != 0 || w.session.forest.Points() != 0 {
-		t.Errorf("%d bytes and %d points are kept", w.session.text, w.session.forest.Points())
+	if w.session.kept != 0 || w.session.forest.Points() != 0 {
+		t.Errorf("%d bytes and %d points are kept", w.session.kept, w.session.forest.Points())
 	}
 	w.ask([]chat.Message{user("a")}, nil)
 }

@@ -29,12 +29,12 @@ type opened struct {
 type Session struct {
 	opened
 	gateway *Gateway
-	journal *journal // nil without a folder
-	seen    wire.Seen
+	journal *journal        // nil without a folder
 	ctx     context.Context // ends with the session
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup // flights
 	calls   tally          // requests that are being answered
+	tail    string         // what is wrong with the end of the journal that it was restored from; "" for nothing
 
 	mu      sync.Mutex // guards what follows
 	forest  *forest.Forest
@@ -42,7 +42,7 @@ type Session struct {
 	trail   trail
 	request int64 // ordinal of the next one
 	used    int   // tokens, shown and sampled
-	text    int   // bytes of messages in the forest
+	kept    int   // bytes
 	met     error // the worst that happened: see Err
 	closed  bool
 }
@@ -55,8 +55,8 @@ func (g *Gateway) session(o opened) *Session {
 
 func (s *Session) expired(now time.Time) bool { return now.Unix() >= s.Expires }
 
-// Seen remembers what was parsed of the session's requests.
-func (s *Session) Seen() *wire.Seen { return &s.seen }
+// Seen remembers what was parsed of requests.
+func (s *Session) Seen() *wire.Seen { return &s.gateway.seen }
 
 // budget is the most tokens of the session; 0 sets no bound.
 func (s *Session) budget() int {
@@ -138,6 +138,7 @@ func (s *Session) end(remove bool) error {
 	s.calls.wait(lastWrites) // a client that has its reply may be faster than the note that it has
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.keep(-s.kept)
 	if remove {
 		return s.journal.remove()
 	}

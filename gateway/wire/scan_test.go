@@ -131,6 +131,35 @@ func TestRememberParsesOnce(t *testing.T) {
 	}
 }
 
+// TestSeenForgets: what nobody asks for is forgotten when there is too much, and what somebody does is not.
+func TestSeenForgets(t *testing.T) {
+	var s Seen
+	parsed := map[string]int{}
+	get := func(text string) {
+		t.Helper()
+		if got, p := Remember(&s, 'm', []byte(`"`+text+`"`), func(v chat.Value) (string, *Problem) {
+			parsed[v.Text()]++
+			return v.Text(), nil
+		}); got != text || p != nil {
+			t.Fatalf("%q, %v", got, p)
+		}
+	}
+	for range 4 {
+		get("wanted")
+		get("once")
+		s.young.bytes = maxBytes // as if there were much more
+		get("fresh")
+		get("wanted")
+		s.young.bytes = maxBytes
+		get("more")
+		get("fresh")
+		get("wanted")
+	}
+	if parsed["wanted"] != 1 || parsed["once"] < 2 || parsed["fresh"] != 1 {
+		t.Errorf("parsed %v", parsed)
+	}
+}
+
 func BenchmarkSpans(b *testing.B) {
 	message := `{"role":"user","content":"` + strings.Repeat(`some text with \n an escape and a quote \" now and then; `, 60) + `"}`
 	body := []byte("[" + strings.Repeat(message+",", 150) + "1]")

@@ -49,6 +49,7 @@ type Config struct {
 	MaxTokens   int // of one reply
 	Context     int // of a conversation; 0 takes what the model has
 	Budget      int // tokens of one session; 0 sets no bound
+	MiB         int // that all sessions keep in memory
 	Threads     int
 	Log         *slog.Logger // failed requests; nil drops them
 
@@ -71,7 +72,7 @@ type Rollouts struct {
 // Defaults serve people on this machine.
 func Defaults() Config {
 	return Config{
-		Listen: "127.0.0.1:8377", Mode: string(capture.Append), Sampling: string(capture.Honour), Temperature: 1, MaxTokens: 4096,
+		Listen: "127.0.0.1:8377", Mode: string(capture.Append), Sampling: string(capture.Honour), Temperature: 1, MaxTokens: 4096, MiB: 4096,
 		Rollouts: Rollouts{Agent: recipe.Defaults().Agent, Places: [3]int{8, 64, 16}, Waiting: 4096, MiB: 1024, Life: time.Hour, Most: 1024, Seconds: 3600},
 	}
 }
@@ -101,6 +102,7 @@ func Open(c Config) (_ *Service, err error) {
 		return nil, err
 	}
 	g.Model, g.Mode, g.Policy, g.Folder, g.MaxTokens = modelName(&c), capture.Mode(c.Mode), capture.Policy(c.Sampling), c.Folder, c.Budget
+	g.Memory = int64(c.MiB) << 20
 	g.Sampling.Temperature, g.Sampling.MaxTokens = float32(c.Temperature), c.MaxTokens
 	s.gateway, err = capture.New(g)
 	if errors.Is(err, capture.ErrHeld) {
