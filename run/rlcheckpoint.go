@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"molt/metrics"
 	"molt/rollout/sched"
 	"molt/run/folder"
 	"molt/run/leg"
 	"molt/train"
+	"molt/traj"
 )
 
 // progress is how far a run has come.
@@ -136,10 +138,57 @@ func (r *rlRun) restore(ctx context.Context) (state checkpointState, err error) 
 	if err == nil {
 		err = r.serve(ctx)
 	}
+	if err == nil {
+		serves, _ := r.engines.generator.Serving()
+		err = state.vouch(filepath.Base(path), serves)
+	}
 	if err != nil {
 		return state, leg.NoResume(path, err)
 	}
 	r.saved = state.Progress
 	r.saved.Resumed, r.saved.From, r.saved.Warnings = true, filepath.Base(path), warnings
 	return state, nil
+}
+
+// vouch refuses a state whose parts do not belong together: prompts would be trained on twice, or never. name is the
+// checkpoint's, serves the version of its weights.
+func (s *checkpointState) vouch(name string, serves traj.Version) error {
+	var at struct {
+		Sched struct {
+			Taken   int64
+			Serving traj.Version
+		}
+	}
+	if err := json.Unmarshal(s.Rollout, &at); err != nil {
+		return fmt.Errorf("run: where the rollouts stand: %w", err)
+	}
+	p := &s.Progress
+	switch {
+	case p.Step < 0 || name != leg.CheckpointName(p.Step):
+		return fmt.Errorf("run: %s says that it was written after step %d", name, p.Step)
+	case at.Sched.Taken != p.Step || s.Train.Batches != p.Step:
+		return fmt.Errorf("run: after step %d, %d batches were taken and %d trained on; all three should be equal", p.Step, at.Sched.Taken, s.Train.Batches)
+	case at.Sched.Serving != serves || s.Train.Version != serves:
+		return fmt.Errorf("run: it holds version %d of the weights, sampled from version %d and trained version %d", serves, at.Sched.Serving, s.Train.Version)
+	case s.Train.Steps < 0 || p.Seq < 1 || p.Seq > mostEvents:
+		return fmt.Errorf("run: %d optimizer steps and %d events", s.Train.Steps, p.Seq)
+	}
+	return p.vouchBest()
+}
+
+// mostEvents is more than any run writes.
+const mostEvents = 1 << 48
+
+// vouchBest refuses best weights that were never scored, or lie elsewhere.
+func (p *progress) vouchBest() error {
+	for _, b := range []*best{p.Best, p.Last, p.First} {
+		switch {
+		case b == nil:
+		case !slices.ContainsFunc(p.Scored, func(s best) bool { return s.Step == b.Step && s.Score == b.Score }):
+			return fmt.Errorf("run: the evaluation after step %d is not among those that were made", b.Step)
+		case b.Step > p.Step || b.Checkpoint != "" && b.Checkpoint != leg.CheckpointName(b.Step):
+			return fmt.Errorf("run: after step %d, the weights of step %d are said to lie in %q", p.Step, b.Step, b.Checkpoint)
+		}
+	}
+	return nil
 }
