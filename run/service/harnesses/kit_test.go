@@ -12,6 +12,7 @@ import (
 // kit is a harness as the cases see it.
 type kit struct {
 	preset  string
+	program string                     // its command, when it is no preset
 	title   string                     // text of the request that names the conversation; "" when it makes none
 	shell   func(line string) string   // a call that runs a line
 	final   string                     // its last turn, when that must be more than text

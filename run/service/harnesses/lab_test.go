@@ -147,7 +147,10 @@ func (r *trial) run(t *testing.T) *result {
 // start runs the harness as its preset says, in a clean home and an empty folder.
 func (r *trial) start(t *testing.T, address agent.Address) *result {
 	t.Helper()
-	preset, err := command.FindPreset(r.kit.preset)
+	preset, err := command.Preset{Command: r.kit.program}, error(nil)
+	if r.kit.program == "" {
+		preset, err = command.FindPreset(r.kit.preset)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
