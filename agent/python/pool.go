@@ -215,7 +215,7 @@ func (p *Pool) Close() error {
 	p.closed = true
 	for _, m := range p.members {
 		if m != nil {
-			m.end(p.config.Grace)
+			m.finish(p.config.Grace)
 		}
 	}
 	if err := p.folder.Remove(); err != nil {

@@ -5,6 +5,7 @@ package python
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,7 @@ type process struct {
 	calls   map[uint64]chan answer // guarded by mu; those that wait
 	id      uint64                 // guarded by mu; of the last call
 	printed []string               // guarded by mu; the last lines, for the error
-	blocked bool                   // guarded by mu; it was killed because a call did not end
+	killed  string                 // guarded by mu; why it was killed; "" where it was not
 }
 
 // answer is what a call came to.
@@ -131,7 +132,7 @@ func (p *process) answers(r io.Reader) {
 	for lines.Scan() {
 		var a answer
 		if json.Unmarshal(lines.Bytes(), &a) != nil {
-			p.kill() // it does not speak the protocol
+			p.end(fmt.Sprintf("it wrote %.100q where its answers go", lines.Bytes()))
 			break
 		}
 		p.mu.Lock()
@@ -141,6 +142,9 @@ func (p *process) answers(r io.Reader) {
 		if waiting != nil {
 			waiting <- a
 		}
+	}
+	if lines.Err() != nil {
+		p.end(fmt.Sprintf("an answer of it has more than %d bytes", maxAnswer))
 	}
 	io.Copy(io.Discard, r)
 }
@@ -185,8 +189,8 @@ func (p *process) why() string {
 	if code := p.command.ProcessState.ExitCode(); code > 128 {
 		why = "the python process ended: " + child.Code(code)
 	}
-	if p.blocked {
-		why = "the python process was killed because a call in it did not end"
+	if p.killed != "" {
+		why = "the python process was killed because " + p.killed
 	}
 	if len(p.printed) > 0 {
 		why += "; it last printed: " + strings.Join(p.printed, " | ")
@@ -222,10 +226,7 @@ func (p *process) call(ctx context.Context, do string, r request, into any) erro
 		select {
 		case <-waiting:
 		case <-time.After(p.grace):
-			p.mu.Lock()
-			p.blocked = true
-			p.mu.Unlock()
-			p.kill()
+			p.end("a call in it did not end")
 		}
 		return context.Cause(ctx)
 	}
@@ -279,8 +280,8 @@ func (p *process) ended() bool {
 	}
 }
 
-// end lets the process close what it has, then kills it.
-func (p *process) end(grace time.Duration) {
+// finish lets the process close what it has, then kills it.
+func (p *process) finish(grace time.Duration) {
 	p.mu.Lock()
 	p.input.Close()
 	p.mu.Unlock()
@@ -290,6 +291,14 @@ func (p *process) end(grace time.Duration) {
 	}
 	p.kill()
 	<-p.over
+}
+
+// end kills it for a reason, the first of which counts.
+func (p *process) end(why string) {
+	p.mu.Lock()
+	p.killed = cmp.Or(p.killed, why)
+	p.mu.Unlock()
+	p.kill()
 }
 
 // kill ends the process and all that it started.

@@ -91,7 +91,7 @@ func (p *literalPolicy) Resample(s agent.Sampling) error { p.sampling = s; retur
 func play(t *testing.T, pool *Pool, label string, replies ...string) (*traj.Rollout, *literalPolicy) {
 	policy := &literalPolicy{Scripted: agent.NewScripted(replies...)}
 	config := agent.Defaults()
-	config.Step = time.Second
+	config.Reset, config.Step = 5*time.Second, 2*time.Second // a process may have to be started first
 	runner := agent.EnvRunner{Config: config, New: pool.Env, Open: func(agent.Job) (agent.Policy, error) { return policy, nil }}
 	task := agent.Task{ID: "1", Messages: []chat.Message{{Role: chat.User, Content: "Guess."}}, Label: label}
 	return runner.Run(t.Context(), agent.Job{Task: task}), policy
@@ -131,8 +131,8 @@ func TestEnvFails(t *testing.T) {
 		detail  string
 	}{
 		"reset fails": {traj.Harness, "ValueError: no such word"},
-		"sleeps":      {traj.Timeout, "Step of turn 0 did not return within 1s"},
-		"blocks":      {traj.Timeout, "Step of turn 0 did not return within 1s"},
+		"sleeps":      {traj.Timeout, "Step of turn 0 did not return within 2s"},
+		"blocks":      {traj.Timeout, "Step of turn 0 did not return within 2s"},
 		"dies":        {traj.Harness, "exit status 3; it last printed: "},
 		"nan":         {traj.Grader, "reward NaN"},
 		"nothing":     {traj.Harness, "TypeError: step returned NoneType; want molt.agents.Result"},

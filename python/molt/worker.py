@@ -70,12 +70,15 @@ def ours(frame) -> bool:
 class Worker:
     def __init__(self, path: str, out):
         self.path, self.out, self.lock = path, out, threading.Lock()
+        self.pid = os.getpid()
         self.runner = None
         self.envs: dict[str, agents.Env] = {}
         self.labels: dict[str, object] = {}
         self.calls: dict[int, asyncio.Task] = {}
 
     def answer(self, message: dict):
+        if os.getpid() != self.pid:  # an agent forked, and its child came back here: the answer is the parent's
+            os._exit(0)
         line = json.dumps(message, ensure_ascii=True).encode() + b"\n"
         with self.lock:
             self.out.write(line)
