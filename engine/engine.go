@@ -28,10 +28,11 @@ type Generator interface {
 type Request struct {
 	Prompt   []int32 // every id the model sees; not empty. The engine copies what it keeps
 	Sampling Sampling
-	Key      Key    // which random numbers to use
-	Session  string // requests of one session extend each other: a hint where cached KV may be found; "" for none
-	Tag      string // names the request in errors and logs
-	Earlier  int    // of a reply that goes on: so many ids at the end of Prompt were sampled for it before
+	Key      Key          // which random numbers to use
+	Session  string       // requests of one session extend each other: a hint where cached KV may be found; "" for none
+	Tag      string       // names the request in errors and logs
+	Images   []traj.Image // that the prompt shows, each at its placeholder, with their bytes. It needs Capabilities.Images
+	Earlier  int          // of a reply that goes on: so many ids at the end of Prompt were sampled for it before
 
 	// Constrain begins a constraint of this reply; nil for none. It needs Capabilities.Constrained.
 	Constrain func() Constraint
@@ -128,6 +129,7 @@ type Capabilities struct {
 	Vocab         int    // ids are 0..Vocab-1
 	MaxTokens     int    // longest prompt plus reply
 	Constrained   bool   // honours Request.Constrain
+	Images        bool   // reads Request.Images; without, the model is for text only
 	Shapes        bool   // honours the Sampling that changes logits
 	Top           int    // the most that Sampling.Top may ask for
 }

@@ -5,6 +5,8 @@ package engine
 import (
 	"fmt"
 	"math"
+
+	"molt/traj"
 )
 
 // Exact reports whether the generator's log-probs are the learner's, bit for bit, at equal weights.
@@ -33,6 +35,12 @@ func (r *Request) Validate(c Capabilities) error {
 	}
 	if r.Constrain != nil && !c.Constrained {
 		return fmt.Errorf("engine: request %q constrains its reply, and %s cannot", r.Tag, c.Name)
+	}
+	if len(r.Images) > 0 && !c.Images {
+		return fmt.Errorf("engine: request %q shows %d images, and %s reads text only", r.Tag, len(r.Images), c.Name)
+	}
+	if err := traj.ValidateImages(r.Images, len(r.Prompt)); err != nil {
+		return fmt.Errorf("engine: request %q: %w", r.Tag, err)
 	}
 	if len(r.Prompt)+1 > c.MaxTokens {
 		return fmt.Errorf("engine: request %q: prompt of %d tokens leaves no room in %d: %w", r.Tag, len(r.Prompt), c.MaxTokens, ErrTooLong)

@@ -77,6 +77,9 @@ func (b *batch) add(r *traj.Rollout, g *traj.Group, cfg Config) error {
 	out := &rollout{traj: r, index: len(b.rollouts)}
 	out.turn, out.turns = turnsOf(r.Nodes)
 	for i := range segments {
+		if len(segments[i].Images) > 0 {
+			return fmt.Errorf("train: group %d sample %d shows images, and no learner reads them", r.Group, r.Sample)
+		}
 		s := b.segment(g, segments[i], cfg.Exact)
 		if len(s.score) == 0 {
 			continue // a leaf that adds only observation

@@ -14,6 +14,7 @@ type Segment struct {
 	Version []Version // [T] 0 where Action is false
 	Temp    []float32 // [T] sampling temperature; 1 where Action is false
 	Node    []int32   // [T] the node that added the token
+	Images  []Image   // whose placeholders are in Tokens, in ascending order of At
 }
 
 // Segments lays the rollout's forest out, one segment for each leaf, in order of the leaves' index.
@@ -49,6 +50,7 @@ func (r *Rollout) segment(leaf int, owned []bool) Segment {
 }
 
 func (s *Segment) appendNode(index int32, n *Node, trains bool) {
+	s.Images = append(s.Images, Shift(n.Images, len(s.Tokens))...)
 	for _, id := range n.Observation {
 		s.appendToken(id, index)
 	}

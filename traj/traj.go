@@ -37,11 +37,30 @@ type Node struct {
 	Sampled     []int32   // ids the engine returned: the action tokens, unless Constrained
 	LogpGen     []float32 // [len(Sampled)] nats, at the sampling temperature, as the generator reported
 	Version     []Version // [len(Sampled)] the weights that sampled each id
+	Images      []Image   // what Observation shows besides text, in ascending order of At
 	Temperature float32   // sampling temperature of this turn; 0 means greedy (such a turn is evaluated, not trained)
 	Constrained bool      // no free sample of the policy, such as a reply in a format: such a turn is not trained
 	Finish      Finish    // why sampling stopped
 	Reward      float64   // reward of this turn
 	NewSegment  string    // why this node is a new root although the rollout already had one; "" otherwise
+}
+
+// Image is an encoded image that the policy is shown. It is known by its digest; its bytes may be elsewhere.
+type Image struct {
+	At     int    `json:"at"`         // index of the first id of its placeholder: in a node's Observation, a segment's Tokens, a prompt
+	Digest string `json:"digest"`     // "sha256:" and the digest of the encoded bytes, in hexadecimal
+	Media  string `json:"media_type"` // such as image/png
+	Data   []byte `json:"-"`          // the encoded bytes; nil where they are not at hand
+}
+
+// Shift moves images by n ids. It changes a copy.
+func Shift(images []Image, n int) []Image {
+	out := make([]Image, len(images))
+	for i, m := range images {
+		m.At += n
+		out[i] = m
+	}
+	return out
 }
 
 // Finish says why the engine stopped sampling.

@@ -39,10 +39,25 @@ func (n *Node) validate(index, vocab int, latest Version) error {
 	if err := validateIDs("observation", n.Observation, vocab); err != nil {
 		return err
 	}
+	if err := ValidateImages(n.Images, len(n.Observation)); err != nil {
+		return err
+	}
 	if err := validateIDs("sampled", n.Sampled, vocab); err != nil {
 		return err
 	}
 	return n.validateSampled(latest)
+}
+
+// ValidateImages reports the first image without a place of its own among so many ids.
+func ValidateImages(images []Image, ids int) error {
+	last := -1
+	for i, m := range images {
+		if m.At <= last || m.At >= ids || m.Digest == "" {
+			return fmt.Errorf("image %d %q stands at %d of %d, behind %d", i, m.Digest, m.At, ids, last)
+		}
+		last = m.At
+	}
+	return nil
 }
 
 func validateIDs(what string, ids []int32, vocab int) error {

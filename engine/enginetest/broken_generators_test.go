@@ -45,6 +45,10 @@ var brokenGenerators = map[string][]func(*subject){
 			return reply, err
 		}),
 	},
+	"Generator/Images": {
+		offering(func(c *engine.Capabilities) { c.Images = false }),
+		asking(func(r *engine.Request) { r.Images = nil }),
+	},
 	"Generator/TooLong": {
 		asking(func(r *engine.Request) { r.Prompt = r.Prompt[1:] }),
 		asking(func(r *engine.Request) { r.Prompt = nil }),

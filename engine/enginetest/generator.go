@@ -16,6 +16,7 @@ var generatorChecks = []Check{
 	{"Generator/Budget", checkBudget},
 	{"Generator/Room", checkRoom},
 	{"Generator/BadRequest", checkBadRequest},
+	{"Generator/Images", checkImages},
 	{"Generator/TooLong", checkTooLong},
 	{"Generator/StopTokens", checkStopTokens},
 	{"Generator/StopSequences", checkStopSequences},
@@ -85,6 +86,25 @@ func checkBadRequest(c *checking) {
 	}
 	c.generate(s, c.request(s, 3, 4))
 }
+
+// checkImages demands that images are read, or refused: never that the prompt is sampled without them.
+func checkImages(c *checking) {
+	s := c.generator()
+	r := c.request(s, 6, 4)
+	r.Images = []traj.Image{{At: 1, Digest: "sha256:1", Media: "image/png", Data: pixel}, {At: 3, Digest: "sha256:1", Media: "image/png", Data: pixel}}
+	if reply, err := s.Generator.Generate(c.ctx, r, nil); (err == nil) != s.Generator.Capabilities().Images {
+		c.Errorf("a prompt with images: %d tokens, %v; capabilities say %v", len(reply.Tokens), err, s.Generator.Capabilities().Images)
+	}
+	for what, places := range map[string][2]int{"an image beyond the prompt": {1, 6}, "two images at one place": {1, 1}, "an image before the prompt": {-1, 1}} {
+		r.Images[0].At, r.Images[1].At = places[0], places[1]
+		_, err := s.Generator.Generate(c.ctx, r, nil)
+		c.wantError(err, "a request with "+what)
+	}
+	c.generate(s, c.request(s, 3, 4))
+}
+
+// pixel is a PNG of one pixel.
+var pixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x00\x00\x00\x00:~\x9bU\x00\x00\x00\nIDATx\x9cc`\x00\x00\x00\x02\x00\x01H\xaf\xa4q\x00\x00\x00\x00IEND\xaeB`\x82")
 
 func checkTooLong(c *checking) {
 	s := c.generator()

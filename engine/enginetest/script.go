@@ -21,6 +21,7 @@ type ScriptConfig struct {
 	MaxTokens int           // longest prompt plus reply; 0 means 4096
 	Seed      uint64        // of the toy's weights
 	TokenTime time.Duration // how long sampling a token takes; 0 takes no time
+	TextOnly  bool          // reads no images; otherwise they change nothing
 
 	// Reply gives the ids of a reply, the last of which ends it with FinishStop. Budgets and stops of the request still
 	// cut it, and an id that its constraint does not allow is an error. nil, as a result too, samples from the toy.
@@ -74,7 +75,7 @@ func NewScript(config ScriptConfig) *Script {
 }
 
 func (s *Script) Capabilities() engine.Capabilities {
-	return engine.Capabilities{Name: "script", Numerics: "toy", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens, Constrained: true, Shapes: true, Top: 20}
+	return engine.Capabilities{Name: "script", Numerics: "toy", Deterministic: true, Versions: true, Vocab: s.config.Vocab, MaxTokens: s.config.MaxTokens, Constrained: true, Shapes: true, Top: 20, Images: !s.config.TextOnly}
 }
 
 // Requests lists every request that was accepted, in order of arrival.

@@ -3,6 +3,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"molt/engine"
 	"molt/gateway/forest"
 	"molt/gateway/wire"
+	"molt/traj"
 )
 
 // Caller is what is known of who asks, besides the request.
@@ -25,6 +27,11 @@ type Caller struct {
 func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, *wire.Problem) {
 	if p := s.refuses(r); p != nil {
 		return nil, p
+	}
+	if r.HasImages() {
+		if p := s.show(r.Items); p != nil {
+			return nil, p
+		}
 	}
 	sampling, untrained, p := s.gateway.sampling(&r.Options)
 	if p != nil {
@@ -56,9 +63,9 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 
 // refuses names what this gateway cannot do.
 func (s *Session) refuses(r *wire.Request) *wire.Problem {
-	switch {
-	case r.HasImages():
-		return wire.Badf("messages", "the model reads text only; leave images out")
+	g := s.gateway
+	if r.HasImages() && !g.config.Generator.Capabilities().Images {
+		return wire.Badf("", "%s is a text-only model: leave images out", cmp.Or(g.config.Model, r.Model, "this"))
 	}
 	return nil
 }
@@ -85,6 +92,7 @@ type asking struct {
 	shown   shown
 	earlier int // turns that answer the same request, or are about to
 	prompt  []int32
+	images  []traj.Image // that the prompt shows
 	forced  string
 }
 
@@ -165,7 +173,7 @@ func (q *asking) reuse(plan forest.Plan) {
 		return
 	}
 	q.parent = known.Parent
-	q.shown = shown{ids: known.Observation, root: known.Parent < 0, spliced: known.Spliced}
+	q.shown = shown{ids: known.Observation, images: known.Images, root: known.Parent < 0, spliced: known.Spliced}
 }
 
 // conversation is the request's, behind the reply that it continues.
@@ -244,7 +252,7 @@ func (q *asking) call(flights ...*flight) *Call {
 
 // Count returns the number of tokens of a request's prompt.
 func (s *Session) Count(r *wire.Request) (int, *wire.Problem) {
-	if p := s.refuses(&wire.Request{Items: r.Items}); p != nil {
+	if p := s.refuses(&wire.Request{Model: r.Model, Items: r.Items}); p != nil {
 		return 0, p
 	}
 	renderer, variables, p := s.gateway.renderer(&r.Options)

@@ -50,7 +50,7 @@ type Config struct {
 	Parallel int
 	// Sessions is the most that are open at once. Default 10,000.
 	Sessions int
-	// Memory is the most bytes that all sessions keep: messages, ids, log-probs. What would be more is refused, and may be asked
+	// Memory is the most bytes that all sessions keep: messages, images, ids, log-probs. What would be more is refused, and may be asked
 	// again when sessions have ended. Default 4 GiB.
 	Memory int64
 	// Life is how long a session lasts. Default 24 h.

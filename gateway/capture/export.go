@@ -22,11 +22,12 @@ const (
 
 // Export is a session as data.
 type Export struct {
-	ID       string    `json:"id"`
-	Used     int       `json:"used_tokens"`
-	Segments []Segment `json:"segments"`
-	Tree     []Node    `json:"tree"`
-	Error    string    `json:"error,omitzero"`
+	ID       string       `json:"id"`
+	Used     int          `json:"used_tokens"`
+	Segments []Segment    `json:"segments"`
+	Tree     []Node       `json:"tree"`
+	Images   []chat.Image `json:"images,omitempty"` // that were shown: Session.Image has their bytes
+	Error    string       `json:"error,omitzero"`
 	// Journal is the end of the session's journal when this was exported, so that both can be compared later.
 	Journal Seal `json:"journal,omitzero"`
 	// Tail says what is wrong with the end of the journal from which the session was restored; "" for nothing.
@@ -46,6 +47,7 @@ type Segment struct {
 	Version []traj.Version `json:"version"`
 	Temp    []float32      `json:"temperature"`
 	Node    []int32        `json:"node"`
+	Images  []traj.Image   `json:"images,omitempty"`
 }
 
 // Node is a turn.
@@ -54,6 +56,7 @@ type Node struct {
 	Parent      int32          `json:"parent"` // -1 for a root
 	Request     int64          `json:"request"`
 	Observation []int32        `json:"observation"`
+	Images      []traj.Image   `json:"images,omitempty"`
 	Sampled     []int32        `json:"sampled"`
 	LogpGen     []float32      `json:"logp"`
 	Version     []traj.Version `json:"version"`
@@ -80,6 +83,7 @@ func (s *Session) Export() Export {
 	if s.met != nil {
 		e.Error = s.met.Error()
 	}
+	e.Images = s.shownImages()
 	for i := range int32(s.forest.Turns()) {
 		e.Tree = append(e.Tree, s.node(i))
 	}
@@ -92,7 +96,7 @@ func (s *Session) Export() Export {
 		}
 		e.Segments = append(e.Segments, Segment{
 			Leaf: seg.Leaf, Kind: s.kind(leaf), Agent: s.forest.Turn(leaf).Agent, Reason: cmp.Or(s.forest.Turn(root).Reason, chat.NewRoot),
-			Fate: s.forest.Fate(leaf), Tokens: seg.Tokens, Action: seg.Action, LogpGen: seg.LogpGen, Version: seg.Version, Temp: seg.Temp, Node: seg.Node,
+			Fate: s.forest.Fate(leaf), Tokens: seg.Tokens, Action: seg.Action, LogpGen: seg.LogpGen, Version: seg.Version, Temp: seg.Temp, Node: seg.Node, Images: seg.Images,
 		})
 	}
 	return e
@@ -113,7 +117,7 @@ func (s *Session) kind(turn int32) Kind {
 func (s *Session) node(i int32) Node {
 	t := s.forest.Turn(i)
 	return Node{
-		Name: t.Name, Parent: t.Parent, Request: t.Request, Observation: t.Observation, Sampled: t.Sampled, LogpGen: t.Logp, Version: t.Version,
+		Name: t.Name, Parent: t.Parent, Request: t.Request, Observation: t.Observation, Images: t.Images, Sampled: t.Sampled, LogpGen: t.Logp, Version: t.Version,
 		Temperature: t.Temperature, Sampling: t.Asked, Untrained: t.Untrained, Finish: t.Finish, Reason: t.Reason, Fate: s.forest.Fate(i), Spliced: t.Spliced,
 		Kind: s.kind(i), Agent: t.Agent, Message: t.Item.Message,
 	}

@@ -70,7 +70,7 @@ func (g *Gateway) restore() error {
 		case err != nil:
 			g.note("%s: the session is not restored: %v", path, err)
 		case s.expired(time.Now()):
-			if err := s.journal.remove(); err != nil {
+			if err := s.put(true); err != nil {
 				g.note("%s: the session has expired, and its journal stays: %v", path, err)
 			}
 		default:

@@ -53,6 +53,7 @@ type kept struct {
 	Parent      int32          `json:"parent"`
 	Message     chat.Message   `json:"message"`
 	Observation []int32        `json:"observation"`
+	Images      []traj.Image   `json:"images,omitzero"`
 	Sampled     []int32        `json:"sampled"`
 	Logp        []float32      `json:"logp"`
 	Version     []traj.Version `json:"version"`
@@ -75,7 +76,7 @@ type kept struct {
 
 func keep(t *forest.Turn) *kept {
 	k := &kept{
-		Name: t.Name, At: t.At, Parent: t.Parent, Message: t.Item.Message, Observation: t.Observation, Sampled: t.Sampled, Logp: t.Logp,
+		Name: t.Name, At: t.At, Parent: t.Parent, Message: t.Item.Message, Observation: t.Observation, Images: t.Images, Sampled: t.Sampled, Logp: t.Logp,
 		Version: t.Version, Temperature: t.Temperature, Finish: t.Finish, Stop: t.Stop, Cached: t.Cached, Asked: t.Asked, Reason: t.Reason,
 		Spliced: t.Spliced, Agent: t.Agent, Tools: t.Tools, Raw: t.Raw, Forced: t.Forced, Untrained: t.Untrained, Stored: t.Stored, Request: t.Request,
 	}
@@ -87,7 +88,7 @@ func keep(t *forest.Turn) *kept {
 
 func (k *kept) turn() forest.Turn {
 	t := forest.Turn{
-		Name: k.Name, At: k.At, Parent: k.Parent, Item: chat.NewItem(k.Message), Observation: k.Observation, Sampled: k.Sampled, Logp: k.Logp,
+		Name: k.Name, At: k.At, Parent: k.Parent, Item: chat.NewItem(k.Message), Observation: k.Observation, Images: k.Images, Sampled: k.Sampled, Logp: k.Logp,
 		Version: k.Version, Temperature: k.Temperature, Finish: k.Finish, Stop: k.Stop, Cached: k.Cached, Asked: k.Asked, Reason: k.Reason,
 		Spliced: k.Spliced, Agent: k.Agent, Tools: k.Tools, Raw: k.Raw, Forced: k.Forced, Untrained: k.Untrained, Stored: k.Stored, Request: k.Request,
 	}
@@ -272,7 +273,7 @@ func (s *Session) redo(r record) error {
 	case r.Turn != nil:
 		t := r.Turn.turn()
 		if t.At < 0 || t.At >= s.forest.Points() || t.Parent < -1 || t.Parent >= turns ||
-			len(t.Logp) != len(t.Sampled) || len(t.Version) != len(t.Sampled) {
+			len(t.Logp) != len(t.Sampled) || len(t.Version) != len(t.Sampled) || traj.ValidateImages(t.Images, len(t.Observation)) != nil {
 			return fmt.Errorf("turn %d does not fit", turns)
 		}
 		s.forest.Follow(t.Parent)
@@ -310,6 +311,9 @@ func (s *Session) reenter(e *entered) error {
 	}
 	var items []*chat.Item
 	for _, r := range e.Items {
+		if err := s.reshow(r.Message); err != nil {
+			return err
+		}
 		items = append(items, chat.NewItem(r.Message, r.Handles...))
 	}
 	s.forest.Enter(e.From, tools, items)

@@ -10,6 +10,7 @@ import (
 	"molt/chat"
 	"molt/gateway/forest"
 	"molt/gateway/wire"
+	"molt/traj"
 )
 
 // view is what the forest says about a request, copied out of its lock.
@@ -17,9 +18,10 @@ type view struct {
 	renderer *chat.Renderer
 	items    []*chat.Item
 	tools    []chat.ToolSpec
-	from     int     // first item to render
-	path     []int32 // ids up to there; nil for a new root
-	last     int32   // the last of them
+	from     int          // first item to render
+	path     []int32      // ids up to there; nil for a new root
+	images   []traj.Image // that the path shows
+	last     int32        // the last of them
 	splices  []splice
 }
 
@@ -34,7 +36,8 @@ type splice struct {
 // shown is what a turn is shown behind its parent's ids.
 type shown struct {
 	ids      []int32
-	root     bool // the parent is dropped: ids are everything
+	images   []traj.Image // that the ids show
+	root     bool         // the parent is dropped: ids are everything
 	reason   chat.Reason
 	spliced  []int32
 	masked   int
@@ -96,7 +99,7 @@ func (g *Gateway) anew(v view) (shown, error) {
 	if err != nil {
 		return o, err
 	}
-	o.add(p)
+	o.add(p, start)
 	if len(v.splices) == 0 {
 		return o, nil
 	}
@@ -129,7 +132,7 @@ func (g *Gateway) bridges(o *shown, v view, at int, said chat.Message, last int3
 	if err != nil {
 		return err
 	}
-	o.add(b)
+	o.add(b, next)
 	o.rewrites = o.rewrites || b.Rewrites
 	if len(splices) > 0 {
 		return g.splice(o, v, splices)
@@ -161,7 +164,11 @@ func (g *Gateway) faithful(v view, bridge []int32) (bool, error) {
 	return tok.Decode(whole.ids) == tok.Decode(slices.Concat(v.path, bridge)), nil
 }
 
-func (o *shown) add(p chat.Observation) {
+// add shows messages.
+func (o *shown) add(p chat.Observation, messages []chat.Message) {
+	for i, m := range chat.Images(messages...) {
+		o.images = append(o.images, traj.Image{At: len(o.ids) + p.Images[i], Digest: m.Digest, Media: m.Media})
+	}
 	o.ids = append(o.ids, p.IDs...)
 	o.masked += p.Masked
 }
@@ -192,6 +199,7 @@ func (s *Session) path(p forest.Plan, items []*chat.Item, tools []chat.ToolSpec)
 	if p.Turn >= 0 {
 		v.from = p.From
 		v.path = s.follow(p.Turn)
+		v.images = s.forest.Images(p.Turn)
 		v.last = v.path[len(v.path)-1]
 	}
 	if p.From > 0 {

@@ -322,14 +322,17 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%+v, %v", p, w.session.Err())
 		}
 	}
-	w = newWorld(t, nil, nil)
+	w = newWorld(t, nil, func(c *Config) {
+		c.Model = "small"
+		c.Generator = enginetest.NewScript(enginetest.ScriptConfig{Vocab: testTokenizer().VocabSize(), MaxTokens: 1 << 16, TextOnly: true})
+	})
 	long := strings.Repeat("word ", 1<<16)
 	_, p := w.session.Ask(t.Context(), request([]chat.Message{user(long)}, nil), Caller{})
 	if p == nil || p.Class != wire.Overflow || p.Tokens <= 1<<16 || p.Limit != 1<<16 {
 		t.Errorf("too long: %+v", p)
 	}
 	image := request([]chat.Message{{Role: chat.User, Parts: []chat.Part{{Image: &chat.Image{Digest: "sha256:1"}}}}}, nil)
-	if _, p := w.session.Ask(t.Context(), image, Caller{}); p == nil || !strings.Contains(p.Message, "text only") {
+	if _, p := w.session.Ask(t.Context(), image, Caller{}); p == nil || p.Class != wire.Bad || p.Message != "small is a text-only model: leave images out" {
 		t.Errorf("image: %+v", p)
 	}
 	if err := w.session.Close(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"molt/engine"
 	"molt/gateway/forest"
 	"molt/gateway/wire"
+	"molt/traj"
 )
 
 // show renders what the turns are shown. The session is not locked.
@@ -21,10 +22,15 @@ func (q *asking) show() *wire.Problem {
 		return p
 	}
 	if q.shown.root {
-		q.prompt = q.shown.ids
+		q.prompt, q.images = q.shown.ids, slices.Clone(q.shown.images)
 	} else {
+		q.images = append(q.view.images, traj.Shift(q.shown.images, len(q.view.path))...)
 		q.prompt = append(q.view.path, q.shown.ids...)
 	}
+	if n := pictures(q.view.items); n != len(q.images) {
+		return &wire.Problem{Class: wire.Broken, Message: fmt.Sprintf("the prompt shows %d images of %d", len(q.images), n)}
+	}
+	q.develop()
 	text, ids, p := g.force(q.request.Options.Choose, g.tail(q.prompt))
 	if p != nil {
 		return p
@@ -42,6 +48,15 @@ func (q *asking) show() *wire.Problem {
 		return &wire.Problem{Class: wire.Overflow, Tokens: len(q.prompt), Limit: g.Context()}
 	}
 	return nil
+}
+
+// develop gives the images of the prompt their bytes.
+func (q *asking) develop() {
+	if len(q.images) > 0 {
+		q.session.mu.Lock()
+		defer q.session.mu.Unlock()
+		q.session.develop(q.images)
+	}
 }
 
 func (q *asking) render() *wire.Problem {
@@ -120,7 +135,7 @@ func (q *asking) flight(choice int) *flight {
 	ctx, cancel := context.WithCancel(s.ctx)
 	f := &flight{session: s, at: q.at, asked: q.asked, ctx: ctx, cancel: cancel, index: -1, done: make(chan struct{})}
 	f.turn = forest.Turn{
-		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: q.shown.ids, Temperature: q.sampling.Temperature,
+		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: q.shown.ids, Images: q.shown.images, Temperature: q.sampling.Temperature,
 		Asked: q.asked, Reason: q.reason, Spliced: q.shown.spliced, Agent: q.who.Agent, Tools: len(q.tools) > 0,
 		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced, Untrained: q.untrained,
 	}
@@ -134,6 +149,7 @@ func (q *asking) flight(choice int) *flight {
 	path := s.forest.Path(q.at) + uint64(q.earlier+choice)*0x9E3779B97F4A7C15
 	f.request = engine.Request{
 		Prompt:   q.prompt,
+		Images:   q.images,
 		Sampling: q.sampling,
 		Key:      engine.Key{Seed: seed, Group: s.Options.Group, Sample: int32(s.Options.Sample), Turn: int32((path ^ path>>32) & (1<<31 - 1))},
 		Session:  s.ID,

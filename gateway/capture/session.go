@@ -38,6 +38,7 @@ type Session struct {
 
 	mu      sync.Mutex // guards what follows
 	forest  *forest.Forest
+	images  map[string]*chat.Image // by digest: images.go
 	flights []*flight
 	trail   trail
 	request int64 // ordinal of the next one
@@ -48,7 +49,7 @@ type Session struct {
 }
 
 func (g *Gateway) session(o opened) *Session {
-	s := &Session{opened: o, gateway: g, forest: forest.New()}
+	s := &Session{opened: o, gateway: g, forest: forest.New(), images: map[string]*chat.Image{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
@@ -70,7 +71,11 @@ func (s *Session) budget() int {
 func (s *Session) Nodes() []traj.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.forest.Nodes()
+	nodes := s.forest.Nodes()
+	for i := range nodes {
+		s.develop(nodes[i].Images)
+	}
+	return nodes
 }
 
 // Err is what the session met: an error that is chat.ErrBudget when its tokens are used up, chat.ErrInfrastructure when
@@ -139,8 +144,13 @@ func (s *Session) end(remove bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(-s.kept)
+	return s.put(remove)
+}
+
+// put ends what is on disk, or removes it.
+func (s *Session) put(remove bool) error {
 	if remove {
-		return s.journal.remove()
+		return errors.Join(s.journal.remove(), s.album().remove())
 	}
 	return s.journal.close()
 }

@@ -19,6 +19,7 @@ func (f *Forest) Nodes() []traj.Node {
 		nodes[i] = traj.Node{
 			Parent:      int(t.Parent),
 			Observation: slices.Clone(t.Observation),
+			Images:      slices.Clone(t.Images),
 			Sampled:     slices.Clone(t.Sampled),
 			LogpGen:     slices.Clone(t.Logp),
 			Version:     slices.Clone(t.Version),

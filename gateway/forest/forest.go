@@ -18,6 +18,8 @@ type Forest struct {
 	answers map[int32][]int32    // point → turns that answer the conversation ending there
 	names   map[string]int32     // handle → turn
 	said    map[chat.Key][]int32 // loose key of what was said → turns
+
+	pictured bool // a turn was shown an image
 }
 
 // point is a conversation: its parent's, and one more message.
@@ -63,6 +65,7 @@ type Turn struct {
 	Parent      int32  // the turn whose ids its own follow; -1 for a root
 	Item        *chat.Item
 	Observation []int32
+	Images      []traj.Image // that Observation shows
 	Sampled     []int32
 	Logp        []float32
 	Version     []traj.Version
@@ -149,6 +152,25 @@ func (f *Forest) IDs(turn int32, room int) []int32 {
 		n -= copy(ids[n-len(t.Observation):], t.Observation)
 	}
 	return ids
+}
+
+// Images returns the images that are shown along the path that ends with a turn, placed among its ids.
+func (f *Forest) Images(turn int32) []traj.Image {
+	if !f.pictured {
+		return nil
+	}
+	var turns []int32
+	for i := turn; i >= 0; i = f.turns[i].Parent {
+		turns = append(turns, i)
+	}
+	var images []traj.Image
+	at := 0
+	for _, i := range slices.Backward(turns) {
+		t := &f.turns[i]
+		images = append(images, traj.Shift(t.Images, at)...)
+		at += len(t.Observation) + len(t.Sampled)
+	}
+	return images
 }
 
 // Follows reports whether a turn's ids stand behind these: whether what was shown for it is the path that leads to it.
@@ -267,6 +289,7 @@ func (f *Forest) Commit(t Turn, handles ...string) int32 {
 	at := &f.points[t.At]
 	t.Point = f.add(point{parent: t.At, depth: at.depth + 1, item: t.Item, turn: i})
 	f.turns = append(f.turns, t)
+	f.pictured = f.pictured || len(t.Images) > 0
 	f.answers[t.At] = append(f.answers[t.At], i)
 	f.names[t.Name] = i
 	for _, h := range handles {

@@ -21,7 +21,6 @@ import (
 	"sync"
 	"time"
 
-	"molt/chat"
 	"molt/engine"
 	"molt/engine/enginetest"
 	"molt/tokenizer"
@@ -147,15 +146,3 @@ func (e *Engine) take(r engine.Request) (Line, bool) {
 	}
 	return l, true
 }
-
-// Model is a small tokenizer with the built-in chat template, for scripts that belong to no model.
-var Model = sync.OnceValues(func() (*chat.Renderer, error) {
-	texts := []string{"system user assistant tool the and of to in is that for it with as on this be are",
-		`{"name": "", "arguments": {"command": "", "path": "", "description": ""}}`, "function parameters properties required string object type"}
-	often := slices.Concat(texts, texts, texts)
-	tok, err := tokenizer.Train(slices.Values(often), 512, chat.BuiltinSpecials(), tokenizer.TrainOptions{Visible: chat.BuiltinMarkup()})
-	if err != nil {
-		return nil, err
-	}
-	return chat.NewRenderer(chat.Builtin(), tok)
-})

@@ -1,5 +1,6 @@
-// Sessions over HTTP: POST /sessions opens one (with ?format=env it answers with lines for a shell), GET /sessions/ID/export returns what it captured, DELETE /sessions/ID ends it,
-// GET /sessions says what all of them have seen.
+// Sessions over HTTP: POST /sessions opens one (with ?format=env it answers with lines for a shell), GET /sessions/ID/export returns
+// what it captured, GET /sessions/ID/images/DIGEST an image that it was shown, DELETE /sessions/ID ends it, GET /sessions says
+// what all of them have seen.
 
 package serve
 
@@ -51,6 +52,8 @@ func (s *Server) sessions(w http.ResponseWriter, r *http.Request, name string) {
 		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Missing, Message: "no open session has this id"})
 	case rest == "export" && r.Method == http.MethodGet:
 		s.json(w, session.Export())
+	case strings.HasPrefix(rest, "images/") && r.Method == http.MethodGet:
+		s.image(w, r, session, strings.TrimPrefix(rest, "images/"))
 	case rest == "" && r.Method == http.MethodDelete:
 		if err := session.Close(); err != nil {
 			s.fail(w, r, chatWire, &wire.Problem{Class: wire.Broken, Message: err.Error()})
@@ -60,6 +63,22 @@ func (s *Server) sessions(w http.ResponseWriter, r *http.Request, name string) {
 	default:
 		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Missing, Message: "no such endpoint"})
 	}
+}
+
+// image answers with the bytes of an image. They come from a client: no browser may take them for anything but an image.
+func (s *Server) image(w http.ResponseWriter, r *http.Request, session *capture.Session, digest string) {
+	image, ok := session.Image(digest)
+	if !ok {
+		s.fail(w, r, chatWire, &wire.Problem{Class: wire.Missing, Message: "the session was shown no image with this digest"})
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", image.Media)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.config.Write)) // where that is not possible, there is no limit
+	_, _ = w.Write(image.Data())                                                       // a client that is gone needs no answer
 }
 
 // unauthorized says why a request may not touch sessions. Without a token, pages in a browser may not either.
