@@ -127,10 +127,10 @@ func (p *Pool) begin(ctx context.Context) (Kind, error) {
 	return first.kind, nil
 }
 
-// interpreter is the Python that the user's shell would run.
-func (c *Config) interpreter() (string, error) {
-	if c.Python != "" {
-		return c.Python, nil
+// Interpreter is the Python of that name, or with "" the one that the user's shell would run.
+func Interpreter(named string) (string, error) {
+	if named != "" {
+		return named, nil
 	}
 	if venv := os.Getenv("VIRTUAL_ENV"); venv != "" {
 		return filepath.Join(venv, "bin", "python"), nil

@@ -72,7 +72,7 @@ func (a *answer) raised() *Raised {
 
 // start runs the interpreter and lets it load the file.
 func start(ctx context.Context, c *Config, folder string) (*process, error) {
-	interpreter, err := c.interpreter()
+	interpreter, err := Interpreter(c.Python)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func Machine(ctx context.Context, threads int) []Finding {
 	if h.MemoryBytes > 0 {
 		found = append(found, ok("memory", "%s", spell.MiB(h.MemoryBytes)))
 	}
-	return append(append(found, agents()), isolation(ctx)...)
+	return append(append(found, interpreter(ctx), harnesses(), agents()), isolation(ctx)...)
 }
 
 // agents says what programs of the user are kept from.

@@ -11,12 +11,7 @@ install() { # name, package@version, entry below node_modules
     npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$at" "$2" >&2
     echo "$2" >"$at/.done"
   fi
-  local entry="$at/node_modules/$3"
-  case "$entry" in
-    *.js) printf '#!/bin/sh\nexec node "%s" "$@"\n' "$entry" >"$cache/bin/$1" ;;
-    *) printf '#!/bin/sh\nexec "%s" "$@"\n' "$entry" >"$cache/bin/$1" ;;
-  esac
-  chmod +x "$cache/bin/$1"
+  ln -sfn "$at/node_modules/$3" "$cache/bin/$1"
 }
 install claude @anthropic-ai/claude-code@2.1.197 @anthropic-ai/claude-code-linux-x64/claude
 install codex @openai/codex@0.171.0 @openai/codex/bin/codex.js
