@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"molt/run/finetune"
 	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
@@ -96,8 +97,8 @@ func TestEditedCheckpoint(t *testing.T) {
 		{"state.progress.step", -1, "after step -1"},
 		{"state.progress.step", 1 << 60, "after step 1152921504606846976"},
 		{"state.progress.step", "two", "cannot unmarshal"},
-		{"state.progress.seq", -7, "-7 events"},
-		{"state.progress.seq", 1 << 60, "1152921504606846976 events"},
+		{"state.progress.seq", -7, "after -7 events"},
+		{"state.progress.seq", 1 << 60, "after 1152921504606846976 events"},
 		{"state.progress.best.checkpoint", "../../elsewhere", "lie in"},
 		{"state.progress.best.step", 99, "after step 99 is not among"},
 		{"state.progress.scored", nil, "not among those"},
@@ -122,5 +123,23 @@ func TestEditedCheckpoint(t *testing.T) {
 		if p, ok := errors.AsType[*problem.Problem](err); !ok || p.Code != problem.RunFolder || !strings.Contains(p.Why, e.why) {
 			t.Errorf("%s %v: result %+v, error %v; want %q", e.place, e.value, r, err, e.why)
 		}
+	}
+}
+
+func TestEditedCheckpointOfSFT(t *testing.T) {
+	c := microSFT(t)
+	c.Train.Steps, c.Eval.Dataset, c.Eval.Steps = 8, c.Data.Dataset, 1
+	ctx, view := interruptAt(t, "sft step 6/8")
+	_, err := finetune.Run(ctx, c, recipe.Settings(c), view)
+	wantProblem(t, err, problem.Interrupted, "")
+	for place, why := range map[string]string{"state.step": "written after step 99", "state.seq": "after -9 events", "state.cursor.Sets": "other prompt sets"} {
+		again := *c
+		again.Ckpt.Path = filepath.Join(t.TempDir(), "run")
+		if err := os.CopyFS(again.Ckpt.Path, os.DirFS(c.Ckpt.Path)); err != nil {
+			t.Fatal(err)
+		}
+		edit(t, checkpointsOf(t, again.Ckpt.Path)[0], place, map[string]any{"state.step": 99, "state.seq": -9}[place])
+		_, err := finetune.Run(t.Context(), &again, recipe.Settings(&again), leg.View{})
+		wantProblem(t, err, problem.RunFolder, why)
 	}
 }

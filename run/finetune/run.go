@@ -243,6 +243,9 @@ func (s *tuning) restore(ctx context.Context) error {
 		err = json.Unmarshal(raw, &s.saved)
 	}
 	if err == nil {
+		err = leg.Vouch(filepath.Base(path), s.saved.Step, s.saved.Seq)
+	}
+	if err == nil {
 		err = s.plan.stream.Seek(s.saved.Cursor)
 	}
 	if err != nil {

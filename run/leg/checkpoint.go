@@ -88,6 +88,20 @@ func NoResume(path string, err error) error {
 	return &problem.Problem{Code: problem.RunFolder, Where: path, What: "cannot resume from the checkpoint", Why: err.Error(), Fix: "start again in another folder", Err: err}
 }
 
+// mostEvents is more than any run writes.
+const mostEvents = 1 << 48
+
+// Vouch refuses a checkpoint of another step than its name says, or with a number of events that no run has.
+func Vouch(name string, step, seq int64) error {
+	if step < 0 || name != CheckpointName(step) {
+		return fmt.Errorf("%s says that it was written after step %d", name, step)
+	}
+	if seq < 1 || seq > mostEvents {
+		return fmt.Errorf("%s says that it was written after %d events", name, seq)
+	}
+	return nil
+}
+
 // PassedOver raises an alarm for each damaged checkpoint.
 func PassedOver(log *metrics.Log, step int64, warnings []string) {
 	for _, w := range warnings {
