@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds an exported model against transformers: the same prompts, logits within 1e-3, the same greedy text. The model is any
+# Holds an exported model against transformers: the same prompts, logits within 1e-4, the same greedy text. The model is any
 # folder that molt wrote, such as what examples/gsm8k trains:
 #
 #   scripts/goldens/smollm2/run.sh RUN/best
