@@ -42,7 +42,7 @@ type serveCmd struct {
 	TokenFile  string `placeholder:"FILE" help:"File with the token that opens, lists and exports sessions."`
 	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificate (PEM)."`
 	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Its key (PEM)."`
-	Folder     string `placeholder:"DIR" help:"Keep a journal of every session here, and restore them at start."`
+	Folder     string `placeholder:"DIR" help:"Keep sessions and tasks of /rollouts here, and restore them at start."`
 	Budget     int    `default:"0" placeholder:"N" help:"Most tokens of a session, shown and sampled; 0 sets no bound."`
 	SessionMiB int    `name:"session-mib" default:"4096" placeholder:"N" help:"Memory for what sessions keep, in MiB; more is refused with 429 until some end (default ${default})."`
 	rolloutFlags

@@ -121,9 +121,9 @@ func (q *asking) placeLocked() (orphan *flight, call *Call, p *wire.Problem) {
 	if s.closed {
 		return nil, nil, &wire.Problem{Class: wire.Missing, Message: errClosed.Error()}
 	}
-	if err := s.journal.failed(); err != nil { // what cannot be restored must not go on
-		s.met = fmt.Errorf("%w: %w", chat.ErrInfrastructure, err)
-		return nil, nil, &wire.Problem{Class: wire.Broken, Message: err.Error()}
+	if err := s.journal.Err(); err != nil { // what cannot be restored must not go on
+		s.met = fmt.Errorf("capture: writing a journal: %w: %w", chat.ErrInfrastructure, err)
+		return nil, nil, &wire.Problem{Class: wire.Broken, Message: "writing a journal: " + err.Error()}
 	}
 	items, tools, p := q.conversation()
 	if p != nil {

@@ -17,7 +17,7 @@ import (
 // enter records a conversation behind a point.
 func (s *Session) enter(from int32, tools chat.Key, items []*chat.Item) int32 {
 	if len(items) > 0 || from < 0 {
-		s.journal.enter(from, tools, items)
+		s.noteEnter(from, tools, items)
 	}
 	s.keep(size(items))
 	return s.forest.Enter(from, tools, items)
@@ -26,7 +26,7 @@ func (s *Session) enter(from int32, tools chat.Key, items []*chat.Item) int32 {
 // cut ends a turn where its client's copy ends.
 func (s *Session) cut(c forest.Cut) {
 	before := len(s.forest.Turn(c.Turn).Sampled)
-	s.journal.write(record{Cut: &c})
+	s.journal.Write(record{Cut: &c}, false)
 	s.forest.Cut(c)
 	s.trail.ids = nil
 	s.used -= before - len(s.forest.Turn(c.Turn).Sampled)
@@ -41,7 +41,7 @@ func (s *Session) commit(f *flight) (int32, error) {
 	s.used += len(f.turn.Sampled)
 	s.keep(turnSize(&f.turn))
 	index := s.forest.Commit(f.turn, s.handles(&f.turn)...)
-	s.journal.turn(&f.turn)
+	s.journal.Write(record{Turn: keep(&f.turn)}, true)
 	if !s.forest.Follows(index, f.request.Prompt) {
 		s.met = fmt.Errorf("capture: session %s: turn %d is not what the engine was given: %w", s.ID, index, errIdentity)
 		return index, s.met
@@ -92,7 +92,7 @@ func (s *Session) deliver(f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.forest.Turn(index).State != forest.Delivered {
-		s.journal.write(record{Delivered: &index})
+		s.journal.Write(record{Delivered: &index}, false)
 		s.forest.Deliver(index, forest.Delivered)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"molt/chat"
 	"molt/gateway/forest"
+	"molt/internal/chained"
 	"molt/traj"
 )
 
@@ -29,7 +30,7 @@ type Export struct {
 	Images   []chat.Image `json:"images,omitempty"` // that were shown: Session.Image has their bytes
 	Error    string       `json:"error,omitzero"`
 	// Journal is the end of the session's journal when this was exported, so that both can be compared later.
-	Journal Seal `json:"journal,omitzero"`
+	Journal chained.Seal `json:"journal,omitzero"`
 	// Tail says what is wrong with the end of the journal from which the session was restored; "" for nothing.
 	Tail string `json:"tail,omitzero"`
 }
@@ -76,10 +77,7 @@ type Node struct {
 func (s *Session) Export() Export {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := Export{ID: s.ID, Used: s.used, Segments: []Segment{}, Tree: []Node{}, Tail: s.tail}
-	if s.journal != nil {
-		e.Journal = s.journal.seal()
-	}
+	e := Export{ID: s.ID, Used: s.used, Segments: []Segment{}, Tree: []Node{}, Journal: s.journal.Seal(), Tail: s.tail}
 	if s.met != nil {
 		e.Error = s.met.Error()
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"molt/internal/chained"
 )
 
 // ErrHeld says that another gateway, of this process or another, has the folder.
@@ -35,9 +37,6 @@ func (g *Gateway) acquire() error {
 	g.lock = lock
 	return nil
 }
-
-// errDamaged says that a journal is not what was written.
-var errDamaged = errors.New("the journal is damaged")
 
 // restore reads the journals of the folder. One that cannot be read never stops the others: it stays in the folder, a damaged
 // one under a name that is not looked at again. Expired sessions are deleted.
@@ -65,7 +64,7 @@ func (g *Gateway) restore() error {
 		}
 		delete(seals, strings.TrimSuffix(entry.Name(), extension))
 		switch {
-		case errors.Is(err, errDamaged):
+		case errors.Is(err, chained.ErrDamaged):
 			g.setAside(path, err)
 		case err != nil:
 			g.note("%s: the session is not restored: %v", path, err)
@@ -82,16 +81,10 @@ func (g *Gateway) restore() error {
 	return nil
 }
 
-// setAside renames a damaged journal to a name that is free.
+// setAside keeps a damaged journal under a name that is not looked at again.
 func (g *Gateway) setAside(path string, why error) {
-	to := path + ".damaged"
-	for i := 2; ; i++ {
-		if _, err := os.Lstat(to); err != nil {
-			break
-		}
-		to = fmt.Sprintf("%s.%d.damaged", path, i)
-	}
-	if err := os.Rename(path, to); err != nil {
+	to, err := chained.SetAside(path)
+	if err != nil {
 		g.note("%s: %v; it cannot be set aside: %v", path, why, err)
 		return
 	}

@@ -103,7 +103,7 @@ func (g *Gateway) Open(o Options) (*Session, error) {
 		s.journal = journal
 	}
 	if err := g.add(s, now); err != nil {
-		return nil, errors.Join(err, s.journal.remove())
+		return nil, errors.Join(err, s.journal.Remove())
 	}
 	return s, nil
 }

@@ -7,19 +7,15 @@
 package capture
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/hex"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"sync"
 
 	"molt/chat"
 	"molt/gateway/forest"
-	"molt/internal/atomicfile"
+	"molt/internal/chained"
 	"molt/traj"
 )
 
@@ -98,67 +94,24 @@ func (k *kept) turn() forest.Turn {
 	return t
 }
 
-// journal is a file that is open only while it is written. A nil journal writes nothing.
-type journal struct {
-	path string
-
-	mu     sync.Mutex // guards what follows
-	chain  chain      // of what is written
-	err    error      // the first that happened; later writes do nothing
-	closed bool       // the file may be another's
-}
-
 const extension = ".session"
 
-func (g *Gateway) journal(o opened) (*journal, error) {
-	j := &journal{path: filepath.Join(g.config.Folder, o.ID+extension)}
-	file, err := os.OpenFile(j.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+func (g *Gateway) journal(o opened) (*chained.File, error) {
+	j, err := chained.Create(filepath.Join(g.config.Folder, o.ID+extension))
 	if err == nil {
-		err = errors.Join(file.Close(), atomicfile.SyncDir(g.config.Folder))
+		if j.Write(record{Open: &o}, true); j.Err() != nil {
+			err = j.Remove()
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("capture: opening a session: %w", err)
 	}
-	j.write(record{Open: &o})
-	if j.err != nil {
-		return nil, errors.Join(j.err, os.Remove(j.path))
-	}
 	return j, nil
 }
 
-// write appends a record.
-func (j *journal) write(r record) {
-	if j == nil {
-		return
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.err != nil || j.closed {
-		return
-	}
-	body, err := json.Marshal(r)
-	if err != nil {
-		j.err = fmt.Errorf("capture: writing a journal: %w", err)
-		return
-	}
-	if err := j.append(j.chain.add(body), r.Open != nil || r.Turn != nil); err != nil {
-		j.err = fmt.Errorf("capture: writing a journal: %w", err)
-	}
-}
-
-func (j *journal) append(line []byte, sync bool) error {
-	file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	if _, err = file.Write(line); err == nil && sync {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
-}
-
-func (j *journal) enter(from int32, tools chat.Key, items []*chat.Item) {
-	if j == nil {
+// noteEnter writes that a conversation was entered.
+func (s *Session) noteEnter(from int32, tools chat.Key, items []*chat.Item) {
+	if s.journal == nil {
 		return
 	}
 	e := &entered{From: from}
@@ -168,88 +121,31 @@ func (j *journal) enter(from int32, tools chat.Key, items []*chat.Item) {
 	for _, item := range items {
 		e.Items = append(e.Items, recorded{Message: item.Message, Handles: item.Handles})
 	}
-	j.write(record{Enter: e})
-}
-
-func (j *journal) turn(t *forest.Turn) {
-	if j != nil {
-		j.write(record{Turn: keep(t)})
-	}
-}
-
-// failed returns what went wrong with the journal.
-func (j *journal) failed() error {
-	if j == nil {
-		return nil
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.err
-}
-
-// seal is the end of what was written.
-func (j *journal) seal() Seal {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.chain.seal()
-}
-
-// close ends the journal and reports what went wrong with it.
-func (j *journal) close() error {
-	if j == nil {
-		return nil
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.closed = true
-	return j.err
-}
-
-// remove deletes the journal.
-func (j *journal) remove() error {
-	if j == nil {
-		return nil
-	}
-	return errors.Join(j.close(), os.Remove(j.path))
+	s.journal.Write(record{Enter: e}, false)
 }
 
 // read restores a session. A last line that was not finished is cut off.
 func (g *Gateway) read(path string) (*Session, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
 	var s *Session
-	var c chain
-	size := 0
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, len(data)+1)
-	for lines.Scan() {
-		line := lines.Bytes()
-		if size+len(line) == len(data) {
-			break // without its line end, it was not finished
-		}
-		r, err := c.parse(line)
+	file, cut, err := chained.Open(path, func(body []byte) error {
+		var r record
+		err := json.Unmarshal(body, &r)
 		if err == nil {
 			s, err = g.apply(s, r)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("byte %d: %w: %w", size, errDamaged, err)
-		}
-		size += len(line) + 1
-	}
-	if s == nil {
-		return nil, fmt.Errorf("%w: it holds no finished line", errDamaged)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if s.ID+extension != filepath.Base(path) {
-		return nil, fmt.Errorf("%w: it is the journal of session %.40q", errDamaged, s.ID)
+		return nil, fmt.Errorf("%w: it is the journal of session %.40q", chained.ErrDamaged, s.ID)
 	}
-	s.journal = &journal{path: path, chain: c}
-	if size == len(data) {
-		return s, nil
+	if cut > 0 {
+		g.note("%s: its last line was not finished, and is dropped: %d bytes", path, cut)
 	}
-	g.note("%s: its last line was not finished, and is dropped: %d bytes", path, len(data)-size)
-	return s, os.Truncate(path, int64(size))
+	s.journal = file
+	return s, nil
 }
 
 // apply makes a recorded change again.

@@ -11,6 +11,7 @@ import (
 
 	"molt/chat"
 	"molt/gateway/wire"
+	"molt/internal/chained"
 )
 
 // recorded makes a session of two turns, and returns its journal.
@@ -70,7 +71,7 @@ func TestDamage(t *testing.T) {
 		}
 		s, err := w.gateway.read(path)
 		if s != nil {
-			if err := s.journal.close(); err != nil {
+			if err := s.journal.Close(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -78,7 +79,7 @@ func TestDamage(t *testing.T) {
 	}
 	for cut := 0; cut < len(whole); cut += 17 {
 		s, err := read(whole[:cut])
-		if (err == nil) != (cut >= len(lines[0])) || err != nil && !errors.Is(err, errDamaged) {
+		if (err == nil) != (cut >= len(lines[0])) || err != nil && !errors.Is(err, chained.ErrDamaged) {
 			t.Fatalf("cut at byte %d: %v", cut, err)
 		}
 		left, err := os.ReadFile(path)
@@ -92,25 +93,25 @@ func TestDamage(t *testing.T) {
 		}
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= 1
-		if _, err := read(damaged); !errors.Is(err, errDamaged) {
+		if _, err := read(damaged); !errors.Is(err, chained.ErrDamaged) {
 			t.Fatalf("a flipped bit at byte %d: %v", at, err)
 		}
 	}
 	lines = lines[:len(lines)-1] // what is behind the last line end
 	for i := range lines {
 		doubled := slices.Insert(slices.Clone(lines), i, lines[i])
-		if _, err := read(bytes.Join(doubled, nil)); !errors.Is(err, errDamaged) {
+		if _, err := read(bytes.Join(doubled, nil)); !errors.Is(err, chained.ErrDamaged) {
 			t.Errorf("line %d twice: %v", i, err)
 		}
 		if i == len(lines)-1 {
 			break
 		}
-		if _, err := read(bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil)); !errors.Is(err, errDamaged) {
+		if _, err := read(bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil)); !errors.Is(err, chained.ErrDamaged) {
 			t.Errorf("without line %d: %v", i, err)
 		}
 		swapped := slices.Clone(lines)
 		swapped[i], swapped[i+1] = lines[i+1], lines[i]
-		if _, err := read(bytes.Join(swapped, nil)); !errors.Is(err, errDamaged) {
+		if _, err := read(bytes.Join(swapped, nil)); !errors.Is(err, chained.ErrDamaged) {
 			t.Errorf("lines %d and %d swapped: %v", i, i+1, err)
 		}
 	}
@@ -121,7 +122,7 @@ func TestDamage(t *testing.T) {
 	}
 	mixed := slices.Clone(lines)
 	mixed[1] = bytes.SplitAfter(theirs, []byte("\n"))[1]
-	if _, err := read(bytes.Join(mixed, nil)); !errors.Is(err, errDamaged) {
+	if _, err := read(bytes.Join(mixed, nil)); !errors.Is(err, chained.ErrDamaged) {
 		t.Errorf("with a line of another session: %v", err)
 	}
 }
@@ -218,7 +219,7 @@ func openFiles(t *testing.T) int {
 func TestAFullDisk(t *testing.T) {
 	w := newWorld(t, inOrder("one", "two"), func(c *Config) { c.Folder = t.TempDir() })
 	w.ask([]chat.Message{user("a")}, nil)
-	if err := os.Remove(w.session.journal.path); err != nil { // as good as full
+	if err := os.Remove(w.session.journal.Path()); err != nil { // as good as full
 		t.Fatal(err)
 	}
 	w.ask([]chat.Message{user("b")}, nil)

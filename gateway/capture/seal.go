@@ -13,17 +13,12 @@ import (
 	"slices"
 
 	"molt/internal/atomicfile"
+	"molt/internal/chained"
 )
-
-// Seal is the end of a journal.
-type Seal struct {
-	Lines int    `json:"lines"`
-	Sum   string `json:"sum"` // checksum of all of them
-}
 
 // sealed is a journal in the file of seals.
 type sealed struct {
-	Seal
+	chained.Seal
 	Tail string `json:"tail,omitzero"` // what was wrong already
 }
 
@@ -33,13 +28,11 @@ const sealsFile = "closed.json"
 // unverified is the Tail of a session whose gateway was not closed in order.
 const unverified = "unverified"
 
-func (c chain) seal() Seal { return Seal{c.lines, fmt.Sprintf("%08x", c.sum)} }
-
 // seal writes the seals of sessions.
 func (g *Gateway) seal(sessions map[string]*Session) error {
 	seals := map[string]sealed{}
 	for _, s := range sessions {
-		seals[s.ID] = sealed{s.journal.seal(), s.tail}
+		seals[s.ID] = sealed{s.journal.Seal(), s.tail}
 	}
 	data, err := json.Marshal(seals, json.Deterministic(true))
 	if err == nil {
@@ -75,15 +68,15 @@ func (g *Gateway) unseal() (seals map[string]sealed, err error) {
 func (g *Gateway) check(s *Session, seals map[string]sealed) error {
 	then, ok := seals[s.ID]
 	delete(seals, s.ID)
-	now := s.journal.seal()
+	now := s.journal.Seal()
 	switch s.tail = then.Tail; {
 	case !ok:
 		s.tail = unverified
 	case now.Lines < then.Lines:
 		s.tail = fmt.Sprintf("%d of %d lines are missing", then.Lines-now.Lines, then.Lines)
-		g.note("%s: %s at its end: the session is what it was before them", s.journal.path, s.tail)
+		g.note("%s: %s at its end: the session is what it was before them", s.journal.Path(), s.tail)
 	case now != then.Seal:
-		return fmt.Errorf("%w: it is another than when the server ended", errDamaged)
+		return fmt.Errorf("%w: it is another than when the server ended", chained.ErrDamaged)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"molt/chat"
 	"molt/gateway/forest"
 	"molt/gateway/wire"
+	"molt/internal/chained"
 	"molt/traj"
 )
 
@@ -29,7 +30,7 @@ type opened struct {
 type Session struct {
 	opened
 	gateway *Gateway
-	journal *journal        // nil without a folder
+	journal *chained.File   // nil without a folder
 	ctx     context.Context // ends with the session
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup // flights
@@ -150,9 +151,9 @@ func (s *Session) end(remove bool) error {
 // put ends what is on disk, or removes it.
 func (s *Session) put(remove bool) error {
 	if remove {
-		return errors.Join(s.journal.remove(), s.album().remove())
+		return errors.Join(s.journal.Remove(), s.album().remove())
 	}
-	return s.journal.close()
+	return s.journal.Close()
 }
 
 // Attended reports whether any turn that is being sampled has a client.

@@ -6,7 +6,6 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,7 +111,7 @@ func matrix(t *testing.T, libraries []string, dir, name string, arguments ...str
 			t.Errorf("%s, %s: %s", at[0], at[1], verdict)
 		}
 	}
-	t.Log(fmt.Sprintf("%d libraries, %d features each, %d cases in all: %d good", len(libraries), len(features), len(said), good))
+	t.Logf("%d libraries, %d features each, %d cases in all: %d good", len(libraries), len(features), len(said), good)
 	if t.Failed() {
 		t.Logf("it printed %.3000s", out)
 	}

@@ -90,6 +90,8 @@ func (d *desk) submit(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, queue.ErrFull):
 		w.Header().Set("Retry-After", "5")
 		d.fail(w, http.StatusTooManyRequests, err.Error())
+	case errors.Is(err, errShelf):
+		d.fail(w, http.StatusInternalServerError, err.Error())
 	case errors.Is(err, errEnds):
 		d.fail(w, http.StatusServiceUnavailable, err.Error())
 	case err != nil:

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"time"
@@ -24,6 +25,7 @@ type order struct {
 	Seed     *int64          `json:"seed"` // orders with the same one draw the same random numbers
 	Limits   limits          `json:"limits"`
 	Meta     chat.Value      `json:"metadata"` // is returned as it is
+	body     jsontext.Value  // as it came
 	messages []chat.Message  // of Prompt or Messages
 	tools    []chat.ToolSpec // of Tools
 }
@@ -59,7 +61,7 @@ type most struct {
 
 // readOrder checks everything that can be known without the agent.
 func readOrder(body []byte, m most) (*order, error) {
-	o := &order{N: 1}
+	o := &order{N: 1, body: body}
 	if p := wire.Fill(o, body); p != nil {
 		return nil, p
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"molt/agent"
+	"molt/internal/chained"
 	"molt/run/doors"
 	"molt/run/service/queue"
 	"molt/traj"
@@ -19,6 +20,7 @@ import (
 // rollouts runs what clients submit.
 type rollouts struct {
 	agents *agents
+	shelf  shelf
 	base   context.Context // of all rollouts; ended by close
 	cancel context.CancelCauseFunc
 	ended  sync.WaitGroup // rollouts
@@ -34,8 +36,10 @@ type task struct {
 	id     string
 	number int64 // in the queue
 	order  *order
-	agent  *doors.Agent
+	agent  *doors.Agent // nil for a task of an earlier server
 	born   time.Time
+	file   *chained.File // nil keeps nothing
+	cut    int           // rollouts that ended with their server
 
 	// Guarded by rollouts.mu.
 	results []*traj.Rollout // by sample; nil until it ended
@@ -52,12 +56,29 @@ type running struct {
 var (
 	errCancelled = errors.New("it was cancelled")
 	errEnds      = errors.New("the service ends")
+	errShelf     = errors.New("the task cannot be kept")
 )
 
-func newRollouts(c queue.Config, a *agents) *rollouts {
-	r := &rollouts{agents: a, queue: queue.New(c), tasks: map[string]*task{}, byNum: map[int64]*task{}}
+func newRollouts(c queue.Config, a *agents, s shelf) *rollouts {
+	r := &rollouts{agents: a, shelf: s, queue: queue.New(c), tasks: map[string]*task{}, byNum: map[int64]*task{}}
 	r.base, r.cancel = context.WithCancelCause(context.Background())
 	return r
+}
+
+// adopt takes over the tasks of an earlier server, which are kept for as long as they would have been.
+func (r *rollouts) adopt(tasks []restored, life time.Duration) {
+	for _, t := range tasks {
+		bytes := int64(0)
+		for _, result := range t.results {
+			bytes += bytesOf(result)
+		}
+		r.queue.Adopt(t.number, t.order.N, bytes, t.ended+int64(life.Seconds()), t.cancelled)
+		r.tasks[t.id], r.byNum[t.number] = t.task, t.task
+	}
+}
+
+func newTask(id string, o *order) *task {
+	return &task{id: id, order: o, results: make([]*traj.Rollout, o.N), running: map[int]*running{}, changed: make(chan struct{})}
 }
 
 // submit admits an order.
@@ -71,13 +92,19 @@ func (r *rollouts) submit(o *order) (*task, error) {
 	if r.base.Err() != nil {
 		return nil, context.Cause(r.base)
 	}
-	number, actions, err := r.queue.Submit(o.N, o.bytes())
-	if err != nil {
+	if err := r.queue.Admits(o.N, o.bytes()); err != nil {
 		return nil, err
 	}
-	t := &task{id: rand.Text()[:16], number: number, order: o, agent: a, born: time.Now(), results: make([]*traj.Rollout, o.N),
-		running: map[int]*running{}, changed: make(chan struct{})}
-	r.tasks[t.id], r.byNum[number] = t, t
+	t := newTask(rand.Text()[:16], o)
+	t.number, t.agent, t.born = r.queue.Next(), a, time.Now()
+	if t.file, err = r.shelf.begin(t); err != nil {
+		return nil, fmt.Errorf("%w: %w", errShelf, err)
+	}
+	_, actions, err := r.queue.Submit(o.N, o.bytes())
+	if err != nil {
+		return nil, errors.Join(err, t.file.Remove())
+	}
+	r.tasks[t.id], r.byNum[t.number] = t, t
 	r.follow(actions)
 	return t, nil
 }
@@ -97,10 +124,13 @@ func (r *rollouts) follow(actions []queue.Action) {
 		case queue.Stop:
 			t.running[a.Key.Sample].cancel(errCancelled)
 		case queue.Drop:
-			t.results[a.Key.Sample] = &traj.Rollout{Group: t.order.group(t), Sample: a.Key.Sample, Outcome: traj.Cancelled, Detail: errCancelled.Error()}
+			dropped := &traj.Rollout{Group: t.order.group(t), Sample: a.Key.Sample, Outcome: traj.Cancelled, Detail: errCancelled.Error()}
+			t.results[a.Key.Sample] = dropped
+			t.file.Write(shelved{At: time.Now().Unix(), Result: dropped}, false)
 		case queue.Forget:
 			delete(r.tasks, t.id)
 			delete(r.byNum, t.number)
+			_ = t.file.Remove() // a file that stays is forgotten by the next server
 		}
 		t.touch()
 	}
@@ -121,6 +151,9 @@ func (r *rollouts) play(ctx context.Context, t *task, k queue.Key, run *running)
 		return r.enter(ctx, k, run, s)
 	}}
 	rollout := t.agent.Limited(doors.Limits{Turns: t.order.Limits.Turns, Tokens: t.order.Limits.Tokens}).Run(limited, job)
+	if rollout.Outcome != traj.Cancelled || r.base.Err() == nil { // what ends with the server, the next one says so
+		t.file.Write(shelved{At: time.Now().Unix(), Result: rollout}, true)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.results[k.Sample] = rollout
@@ -184,6 +217,10 @@ func (r *rollouts) find(id string) (*task, bool) {
 func (r *rollouts) stop(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if q, ok := r.queue.State(t.number); !ok || q.Open == 0 {
+		return
+	}
+	t.file.Write(shelved{At: time.Now().Unix(), Cancelled: true}, true)
 	r.follow(r.queue.Cancel(time.Now().Unix(), t.number))
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ type Config struct {
 	Cert   string // PEM files; "" speaks plain HTTP
 	Key    string
 
-	Folder      string // of journals, from which sessions are restored; "" keeps them in memory
+	Folder      string // of sessions and tasks, from which they are restored; "" keeps them in memory
 	Mode        string // capture.Append or capture.Faithful
 	Sampling    string // capture.Honour, Keep or Refuse
 	Temperature float64
@@ -136,9 +137,20 @@ func (s *Service) desk(c *Config, g *capture.Config) (*desk, error) {
 	if err := bounds.Validate(); err != nil {
 		return nil, &problem.Problem{Code: problem.Setting, Where: "--places", What: err.Error(), Fix: "raise them", Err: err}
 	}
-	s.rollouts = newRollouts(bounds, a)
+	var place shelf
+	if c.Folder != "" {
+		place = shelf(filepath.Join(c.Folder, "rollouts"))
+	}
+	d := &desk{most: most{c.Rollouts.Most, a.maxLen, c.Rollouts.Seconds}}
+	tasks, notes, err := place.open(d.most, time.Now())
+	if err != nil {
+		return nil, &problem.Problem{Code: problem.Resource, Where: string(place), What: err.Error(), Fix: "make the folder readable and writable", Err: err}
+	}
+	s.Notes = append(s.Notes, notes...)
+	s.rollouts = newRollouts(bounds, a, place)
+	s.rollouts.adopt(tasks, c.Rollouts.Life)
+	d.rollouts = s.rollouts
 	s.closers = append(s.closers, s.rollouts.close)
-	d := &desk{s.rollouts, most{c.Rollouts.Most, a.maxLen, c.Rollouts.Seconds}}
 	if _, err := a.get(context.Background(), &order{}); err != nil {
 		if p, ok := errors.AsType[*problem.Problem](err); ok {
 			return nil, p

@@ -17,10 +17,12 @@ import (
 type state struct {
 	ID       string         `json:"id"`
 	Order    string         `json:"order_id,omitzero"` // the client's own name
-	State    string         `json:"state"`             // queued, running, cancelling, done, cancelled
+	State    string         `json:"state"`             // queued, running, cancelling, done, cancelled, interrupted
 	N        int            `json:"n"`
 	Finished int            `json:"finished"`
 	Stages   stageCounts    `json:"stages"`
+	Cut      int            `json:"interrupted,omitzero"` // rollouts that ended with an earlier server
+	Unsaved  string         `json:"unsaved,omitzero"`     // why results that came since are not on disk
 	Created  string         `json:"created_at"`
 	Expires  string         `json:"expires_at,omitzero"` // when it is forgotten
 	Meta     jsontext.Value `json:"metadata,omitzero"`
@@ -55,6 +57,10 @@ func (r *rollouts) status(t *task) state {
 // state is status for those who hold mu. A task that was forgotten meanwhile is done.
 func (r *rollouts) state(t *task) state {
 	s := state{ID: t.id, Order: t.order.ID, State: "done", N: t.order.N, Finished: t.order.N, Created: t.born.UTC().Format(time.RFC3339)}
+	s.Cut = t.cut
+	if err := t.file.Err(); err != nil {
+		s.Unsaved = err.Error()
+	}
 	if meta := t.order.Meta; meta.Kind() != chat.KindNull {
 		s.Meta = jsontext.Value(meta.String())
 	}
@@ -67,6 +73,8 @@ func (r *rollouts) state(t *task) state {
 	switch {
 	case q.Open == 0 && q.Cancelled:
 		s.State = "cancelled"
+	case q.Open == 0 && s.Cut > 0:
+		s.State = "interrupted"
 	case q.Open == 0:
 	case q.Cancelled:
 		s.State = "cancelling"

@@ -95,26 +95,45 @@ type Queue struct {
 // New makes an empty queue. The configuration must be valid.
 func New(c Config) *Queue { return &Queue{config: c, next: 1, tasks: map[int64]*task{}} }
 
-// Submit admits a task of n rollouts, each of which may need up to bytes. An error that is ErrFull says what is full; any other that
-// the task can never be admitted.
-func (q *Queue) Submit(n int, bytes int64) (int64, []Action, error) {
-	if n < 1 || bytes < 0 || bytes > q.config.Bytes/int64(n) {
-		return 0, nil, fmt.Errorf("queue: %d rollouts of up to %d bytes; all that is kept may have %d", n, bytes, q.config.Bytes)
-	}
-	if n > q.config.Waiting {
-		return 0, nil, fmt.Errorf("queue: %d rollouts; %d may wait", n, q.config.Waiting)
-	}
-	reserved := int64(n) * bytes
+// Admits says why Submit would refuse a task of n rollouts, each of which may need up to bytes. An error that is ErrFull says what
+// is full; any other that the task can never be admitted.
+func (q *Queue) Admits(n int, bytes int64) error {
 	switch {
+	case n < 1 || bytes < 0 || bytes > q.config.Bytes/int64(n):
+		return fmt.Errorf("queue: %d rollouts of up to %d bytes; all that is kept may have %d", n, bytes, q.config.Bytes)
+	case n > q.config.Waiting:
+		return fmt.Errorf("queue: %d rollouts; %d may wait", n, q.config.Waiting)
 	case len(q.wants[0])+n > q.config.Waiting:
-		return 0, nil, fmt.Errorf("%w: %d rollouts wait", ErrFull, len(q.wants[0]))
-	case q.bytes+reserved > q.config.Bytes:
-		return 0, nil, fmt.Errorf("%w: results take up %d bytes; delete those that you have", ErrFull, q.bytes)
+		return fmt.Errorf("%w: %d rollouts wait", ErrFull, len(q.wants[0]))
+	case q.bytes+int64(n)*bytes > q.config.Bytes:
+		return fmt.Errorf("%w: results take up %d bytes; delete those that you have", ErrFull, q.bytes)
 	}
-	t := &task{id: q.next, stages: make([]Stage, n), reserved: reserved, open: n}
+	return nil
+}
+
+// Next is the number of the next task.
+func (q *Queue) Next() int64 { return q.next }
+
+// Adopt takes over a task of n rollouts, all of which ended before this queue began, with the number that it had.
+func (q *Queue) Adopt(id int64, n int, bytes, expires int64, cancelled bool) {
+	t := &task{id: id, stages: make([]Stage, n), reserved: bytes, used: bytes, expires: expires, cancelled: cancelled}
+	for i := range t.stages {
+		t.stages[i] = Done
+	}
+	q.tasks[id] = t
+	q.next = max(q.next, id+1)
+	q.bytes += bytes
+}
+
+// Submit admits a task, or says why not, as Admits does.
+func (q *Queue) Submit(n int, bytes int64) (int64, []Action, error) {
+	if err := q.Admits(n, bytes); err != nil {
+		return 0, nil, err
+	}
+	t := &task{id: q.next, stages: make([]Stage, n), reserved: int64(n) * bytes, open: n}
 	q.next++
 	q.tasks[t.id] = t
-	q.bytes += reserved
+	q.bytes += t.reserved
 	for i := range n {
 		q.wants[0] = append(q.wants[0], Key{t.id, i})
 	}
