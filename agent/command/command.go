@@ -193,11 +193,11 @@ func (r *rollout) prepare(c agent.ChatContext) (err error) {
 			return err
 		}
 	}
-	shown, err := json.Marshal(map[string]any{"id": c.Task.ID, "source": c.Task.Source, "messages": c.Task.Messages, "tools": specs(c.Task.Tools)})
+	told, err := json.Marshal(shown(c.Task))
 	if err != nil {
 		return err
 	}
-	for path, text := range map[string]string{r.values["prompt_file"]: r.values["prompt"], r.values["task_file"]: string(shown)} {
+	for path, text := range map[string]string{r.values["prompt_file"]: r.values["prompt"], r.values["task_file"]: string(told)} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return err
 		}

@@ -147,7 +147,7 @@ func verdict(data []byte) (agent.Result, error) {
 // graded is what a grader is told.
 func (r *rollout) graded(c agent.ChatContext) ([]byte, error) {
 	printed, _ := r.output.Bytes()
-	return json.Marshal(map[string]any{"task": task(c.Task), "output": strings.ToValidUTF8(string(printed), "\uFFFD"), "exit_code": r.code,
+	return json.Marshal(map[string]any{"task": withLabel(c.Task), "output": strings.ToValidUTF8(string(printed), "\uFFFD"), "exit_code": r.code,
 		"workspace": r.values["workspace"], "session": c.Address.Session})
 }
 

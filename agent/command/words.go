@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"molt/agent"
-	"molt/chat"
 )
 
 // Words splits a line as a shell does: blanks part words, '…' keeps everything, "…" keeps everything but \" and \\, and
@@ -106,15 +105,13 @@ func isName(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
-func specs(tools []chat.ToolSpec) []chat.Value {
-	list := make([]chat.Value, len(tools))
-	for i, t := range tools {
-		list[i] = t.Spec
-	}
-	return list
+// shown is a task as the program reads it; a grader also reads the label.
+func shown(t agent.Task) map[string]any {
+	return map[string]any{"id": t.ID, "source": t.Source, "messages": agent.Wire(t.Messages), "tools": agent.WireTools(t.Tools)}
 }
 
-// task is what a grader is told.
-func task(t agent.Task) map[string]any {
-	return map[string]any{"id": t.ID, "source": t.Source, "messages": t.Messages, "tools": specs(t.Tools), "label": t.Label}
+func withLabel(t agent.Task) map[string]any {
+	told := shown(t)
+	told["label"] = t.Label
+	return told
 }

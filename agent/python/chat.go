@@ -35,36 +35,13 @@ func (a chatAgent) Run(ctx context.Context, c agent.ChatContext) (agent.Result, 
 
 // contextOf is ChatContext as molt.agents spells it.
 func contextOf(c agent.ChatContext) map[string]any {
-	messages := make([]any, len(c.Task.Messages))
-	for i := range c.Task.Messages {
-		messages[i] = wire(&c.Task.Messages[i])
-	}
-	var tools []any
-	for _, tool := range c.Task.Tools {
-		tools = append(tools, tool.Spec)
+	var tools any // None without any
+	if len(c.Task.Tools) > 0 {
+		tools = agent.WireTools(c.Task.Tools)
 	}
 	return map[string]any{
-		"messages": messages, "tools": tools, "prompt": c.Task.Prompt(), "label": c.Task.Label, "images": []any{},
+		"messages": agent.Wire(c.Task.Messages), "tools": tools, "prompt": c.Task.Prompt(), "label": c.Task.Label, "images": []any{},
 		"base_url": c.Address.OpenAI(), "session_url": c.Address.URL, "model_name": c.Address.Model, "api_key": c.Address.Key,
 		"session_id": c.Address.Session, "sampling_params": settings(c.Sampling), "max_length": c.MaxLength,
 	}
-}
-
-// wire is a message as OpenAI spells it.
-func wire(m *chat.Message) map[string]any {
-	w := map[string]any{"role": m.Role, "content": m.Content}
-	for name, value := range map[string]string{"name": m.Name, "tool_call_id": m.ToolCallID, "reasoning_content": m.Reasoning} {
-		if value != "" {
-			w[name] = value
-		}
-	}
-	var calls []any
-	for _, c := range m.ToolCalls {
-		function := map[string]any{"name": c.Name, "arguments": c.Arguments.String()}
-		calls = append(calls, map[string]any{"id": c.ID, "type": "function", "function": function})
-	}
-	if calls != nil {
-		w["tool_calls"] = calls
-	}
-	return w
 }
