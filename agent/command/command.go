@@ -105,7 +105,7 @@ func New(config Config) func() agent.ChatAgent {
 	words, _ := Words(config.Command)
 	child.Sweep()
 	if err := child.Apart(); err != nil && config.Log != nil {
-		fmt.Fprintf(config.Log, "molt: %v: an agent that leaves a process running can look for a grader's label, and sees this user's processes and their keys\n", err)
+		fmt.Fprintf(config.Log, "molt: %v: an agent that leaves a process running can look for a grader's label, reaches the folders of other rollouts, and sees this user's processes and their keys\n", err)
 	}
 	return func() agent.ChatAgent { return &rollout{config: config, words: words} }
 }
@@ -114,7 +114,7 @@ type rollout struct {
 	config Config
 	words  []string
 	folder string            // holds all of it
-	held   *child.Folder     // that folder, unless it is kept
+	beside string            // the folder where it lies with those of other rollouts; "" where it is kept
 	labels string            // where a grader reads the label, which is empty for the agent; "" without a grader
 	values map[string]string // of the placeholders
 	output child.Tail        // the end of what the program printed
@@ -136,12 +136,15 @@ func (r *rollout) Run(ctx context.Context, c agent.ChatContext) (result agent.Re
 	}
 	r.output.Keep, r.complaints.Keep = r.config.Output, 4<<10
 	var hidden []string
+	if r.beside != "" {
+		hidden = append(hidden, r.beside)
+	}
 	if r.config.Reward.From == FromGrader {
 		if r.labels, err = labels.enter(); err != nil {
 			return result, agent.Failed(traj.Infrastructure, err)
 		}
 		defer func() { err = errors.Join(err, labels.leave()) }()
-		hidden = []string{r.labels}
+		hidden = append(hidden, r.labels)
 	}
 	if r.code, err = r.execute(ctx, r.words, r.environ(c), &r.output, hidden...); err != nil {
 		return result, err
@@ -210,17 +213,18 @@ func (r *rollout) makeFolder() (err error) {
 		r.folder, err = os.MkdirTemp("", "molt-kept-")
 		return err
 	}
-	if r.held, err = child.MakeFolder("agent"); err == nil {
-		r.folder = r.held.Path
+	if r.beside, err = rollouts.enter(); err == nil {
+		r.folder, err = os.MkdirTemp(r.beside, "")
 	}
 	return err
 }
 
 func (r *rollout) remove() error {
-	if r.held == nil {
+	if r.beside == "" {
 		return nil
 	}
-	return r.held.Remove()
+	r.beside = ""
+	return errors.Join(os.RemoveAll(r.folder), rollouts.leave())
 }
 
 func (r *rollout) writeFiles() error {
@@ -278,7 +282,11 @@ func (r *rollout) execute(ctx context.Context, words, environ []string, output *
 	if err := findable(argv[0]); err != nil {
 		return 0, err
 	}
-	argv = child.Alone(r.config.Limits.Wrap(argv), hidden...)
+	own := ""
+	if len(hidden) > 0 {
+		own = r.folder
+	}
+	argv = child.Alone(r.config.Limits.Wrap(argv), own, hidden...)
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	command.Dir, command.Env, command.SysProcAttr = r.values["workspace"], environ, child.OwnGroup()
 	command.Cancel = func() error { return child.KillGroup(command.Process.Pid) }

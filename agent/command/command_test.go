@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -217,21 +219,34 @@ grep -c secret "$MOLT_TASK_FILE"; echo changed >a.txt; echo 1`
 	}
 }
 
+// A deadline ends the program and what it started: the pipe that they all hold closes.
 func TestDeadlineKillsEverything(t *testing.T) {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("too late"))
-	defer cancel()
-	marker := filepath.Join(t.TempDir(), "marker")
-	config := configOf("sh -c '(sleep 1; touch "+marker+") & sleep 60'", Reward{From: FromOutput})
-	begin := time.Now()
-	if _, err := New(config)().Run(ctx, agent.ChatContext{}); err == nil || err.Error() != "too late" {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	config := configOf("sh -c 'exec 9>"+pipe+"; (echo started >&9; sleep 600) & sleep 600'", Reward{From: FromOutput})
+	ended := make(chan error, 1) // one: the agent's end
+	go func() {
+		_, err := New(config)().Run(ctx, agent.ChatContext{})
+		ended <- err
+	}()
+	held, err := os.Open(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	lines := bufio.NewReader(held)
+	if line, err := lines.ReadString('\n'); err != nil || line != "started\n" {
+		t.Fatal(line, err)
+	}
+	cancel(errors.New("too late"))
+	if err := <-ended; err == nil || err.Error() != "too late" {
 		t.Error(err)
 	}
-	if took := time.Since(begin); took > 900*time.Millisecond {
-		t.Errorf("it took %v", took)
-	}
-	time.Sleep(time.Until(begin.Add(1300 * time.Millisecond))) // when the child would have left its mark
-	if _, err := os.Stat(marker); err == nil {
-		t.Error("a child of the program went on")
+	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 { // it ends when the last of them has
+		t.Errorf("%q %v", rest, err)
 	}
 }
 
@@ -308,13 +323,33 @@ func TestLabelIsNotFound(t *testing.T) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	stolen := filepath.Join(t.TempDir(), "stolen")
-	thief := `while :; do cat ../grade.json ../../molt-*/grade-*/grade.json >>` + stolen + `; done 2>/dev/null </dev/null >/dev/null`
+	thief := `while :; do cat ../grade.json ../../grade.json ../../../molt-*/grade-*/grade.json >>` + stolen + `; done 2>/dev/null </dev/null >/dev/null`
 	config := configOf(`sh -c "touch `+stolen+`; setsid sh -c '`+thief+`' & sleep 0.1"`, Reward{From: FromGrader, Grader: "sleep 0.2", Limit: time.Minute})
 	if result, err := work(t, config); err != nil || result.Reward != 1 {
 		t.Fatal(result, err)
 	}
 	if got, err := os.ReadFile(stolen); err != nil || len(got) > 0 {
 		t.Errorf("%q %v", got, err)
+	}
+}
+
+// A rollout finds its own folder and no other's; its grader, which is the user's, finds all.
+func TestFoldersOfOthers(t *testing.T) {
+	if err := child.Apart(); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	beside, err := rollouts.enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rollouts.leave()
+	if err := os.Mkdir(filepath.Join(beside, "another"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := configOf("sh -c 'ls "+beside+" | wc -l >found; touch kept'", Reward{From: FromGrader, Grader: "sh -c 'test -e kept && ls " + beside + " | cat - found | wc -l; cat found'", Limit: time.Minute})
+	if result, err := New(config)().Run(t.Context(), agent.ChatContext{}); err != nil || result.Reward != 1 {
+		t.Errorf("%+v %v; want the one folder that is its own", result, err)
 	}
 }
 

@@ -1,4 +1,5 @@
-// Where graders read labels: a folder that the agents of this process find empty while they run.
+// What agents must not find: where graders read labels, and the folders of other rollouts. Each is a folder that the agents of
+// this process find empty while they run, but for their own.
 
 package command
 
@@ -11,10 +12,15 @@ import (
 	"molt/internal/child"
 )
 
-// labels holds a file for each grader that runs. It is there while a rollout is that needs it.
-var labels shared
+// labels holds a file for each grader that runs, rollouts a folder for each rollout. They are there while a rollout is that
+// needs them.
+var (
+	labels   = shared{kind: "labels"}
+	rollouts = shared{kind: "agents"}
+)
 
 type shared struct {
+	kind   string
 	mu     sync.Mutex
 	users  int           // guarded by mu
 	folder *child.Folder // guarded by mu; nil without users
@@ -26,7 +32,7 @@ func (s *shared) enter() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.folder == nil {
-		folder, err := child.MakeFolder("labels")
+		folder, err := child.MakeFolder(s.kind)
 		if err != nil {
 			return "", err
 		}

@@ -80,7 +80,7 @@ func start(ctx context.Context, c *Config, folder string) (*process, error) {
 	if _, err := exec.LookPath(interpreter); err != nil {
 		return nil, fmt.Errorf("python: starting %s: %w", interpreter, err)
 	}
-	argv := child.Alone([]string{interpreter, "-u", "-m", "molt.worker", c.File})
+	argv := child.Alone([]string{interpreter, "-u", "-m", "molt.worker", c.File}, "")
 	p.command = exec.Command(argv[0], argv[1:]...)
 	p.command.Env = append(os.Environ(), c.Environ...)
 	p.command.Env = append(p.command.Env, "PYTHONPATH="+join(folder, lookup(p.command.Env, "PYTHONPATH")), "PYTHONDONTWRITEBYTECODE=1")

@@ -41,15 +41,18 @@ var Apart = sync.OnceValue(func() error {
 })
 
 // Alone is the argument list that runs argv in a process namespace of its own where Apart allows it, and argv elsewhere. Nothing
-// that the program starts outlives it, and it sees no other process. The folders are empty for it. A program that a signal
-// ended has the exit code 128 + the signal's number.
-func Alone(argv []string, empty ...string) []string {
+// that the program starts outlives it, and it sees no other process. The empty folders are so for it, but for what lies below
+// own in them. A program that a signal ended has the exit code 128 + the signal's number.
+func Alone(argv []string, own string, empty ...string) []string {
 	if Apart() != nil {
 		return argv
 	}
 	wrapped := slices.Clone(apart)
 	for _, folder := range empty {
 		wrapped = append(wrapped, "--tmpfs", folder)
+	}
+	if own != "" {
+		wrapped = append(wrapped, "--bind", own, own)
 	}
 	return slices.Concat(wrapped, first, argv)
 }

@@ -15,7 +15,7 @@ func alone(t *testing.T, script string, empty ...string) (string, int) {
 	if err := Apart(); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}
-	argv := Alone([]string{"/bin/sh", "-c", script}, empty...)
+	argv := Alone([]string{"/bin/sh", "-c", script}, "", empty...)
 	command := exec.Command(argv[0], argv[1:]...)
 	command.SysProcAttr = OwnGroup()
 	var out strings.Builder
@@ -46,6 +46,19 @@ func TestAlone(t *testing.T) {
 	}
 	if out, _ := alone(t, "ls "+folder, folder); out != "" {
 		t.Errorf("a folder that should be empty holds %q", out)
+	}
+	own := filepath.Join(folder, "own")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	argv := Alone([]string{"/bin/sh", "-c", "touch own/x; ls . own"}, own, folder)
+	command := exec.Command(argv[0], argv[1:]...)
+	command.Dir = folder
+	if out, err := command.CombinedOutput(); err != nil || string(out) != ".:\nown\n\nown:\nx\n" {
+		t.Errorf("%v %q", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(own, "x")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -31,9 +31,9 @@ func Machine(ctx context.Context, threads int) []Finding {
 // agents says what programs of the user are kept from.
 func agents() Finding {
 	if err := child.Apart(); err != nil {
-		return note("agents", err.Error()+": an agent's detached processes go on after it, and it sees your processes and the keys in their environment", "install bubblewrap, where the system lets it make namespaces")
+		return note("agents", err.Error()+": an agent's detached processes go on after it, it can look for labels and into the folders of other rollouts, and it sees your processes and the keys in their environment", "install bubblewrap, where the system lets it make namespaces; docs/agents.md (Programs) says what else is open")
 	}
-	return ok("agents", "agents and graders run in a process namespace of their own, with your files and the network")
+	return ok("agents", "agents and graders run in a process namespace of their own, with your files and the network; an agent finds no label and no other rollout's folder")
 }
 
 // isolation says what each kind is worth here.
