@@ -240,6 +240,30 @@ func TestDamagedEvents(t *testing.T) {
 	runRL(t, c)
 }
 
+// TestEventsGone: the run goes on from its checkpoint, and says what its report misses.
+func TestEventsGone(t *testing.T) {
+	c := microRL(t)
+	half(t, c, "2")
+	remove(t, filepath.Join(c.Ckpt.Path, folder.EventsFile))
+	runRL(t, c)
+	records, damage := metrics.Salvage(filepath.Join(c.Ckpt.Path, folder.EventsFile))
+	steps, told := 0, fmt.Sprint(damage)
+	for range metrics.Of[metrics.StepDone](records) {
+		steps++
+	}
+	for _, n := range metrics.Of[metrics.Note](records) {
+		told += n.Text
+	}
+	for _, a := range metrics.Of[metrics.Alarm](records) {
+		told += a.Name
+	}
+	for _, want := range []string{"missing before line 1", "missing at the end of the file", "events-damaged"} {
+		if !strings.Contains(told, want) || steps != 2 {
+			t.Errorf("%d steps, told %q; want %q", steps, told, want)
+		}
+	}
+}
+
 // TestEventsDamagedWhileItRuns: the training is done, so it counts; the report holds what can be read, and an alarm names the rest.
 func TestEventsDamagedWhileItRuns(t *testing.T) {
 	spoil := func(run string) leg.View {

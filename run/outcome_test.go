@@ -198,7 +198,7 @@ func TestFailedEvaluationPicksNoBest(t *testing.T) {
 	if string(read(t, filepath.Join(c.Ckpt.Path, folder.BestDir, "model.safetensors"))) != string(read(t, filepath.Join(c.Ckpt.Path, folder.LastDir, "model.safetensors"))) {
 		t.Error("without a score the best weights are the last ones")
 	}
-	if want := "not measured, so best and last hold the same weights"; !strings.Contains(result.String(), want) {
+	if want := "not measured: best holds the last weights, as last does"; !strings.Contains(result.String(), want) {
 		t.Errorf("said %q; want %s", result, want)
 	}
 }

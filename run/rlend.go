@@ -50,7 +50,7 @@ func (r *RLResult) String() string {
 		}
 		s += fmt.Sprintf("held-out score  %s before, %.1f %% at step %d (best), %.1f %% at the end\n", before, 100*r.Best, r.BestStep, 100*r.Last)
 	} else {
-		s += fmt.Sprintf("held-out score  not measured, so %s and %s hold the same weights: the last\n", folder.BestDir, folder.LastDir)
+		s += fmt.Sprintf("held-out score  not measured: %s holds the last weights, as %s does\n", folder.BestDir, folder.LastDir)
 	}
 	if r.Base != "" {
 		s += fmt.Sprintf("base            %s\n", spell.Quoted(r.Base))

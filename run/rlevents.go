@@ -65,7 +65,7 @@ func stepEvent(step int64, batch sched.Batch, trained *train.Result, clock *leg.
 		ESS:      new(trained.Mismatch.EffectiveShare()),
 		Trained:  int64(trained.Loss.Tokens), Seconds: clock.Seconds, WallSeconds: clock.Total(),
 	}
-	if l := &trained.Loss; trained.Steps.Updates > 1 || l.RatioMin != 1 || l.RatioMax != 1 { // else no update came between, and both are 0 whatever it did
+	if l := &trained.Loss; l.Tokens > 0 && (trained.Steps.Updates > 1 || l.RatioMin != 1 || l.RatioMax != 1) { // else no update came between, and both are 0 whatever it did
 		e.Ratio = &metrics.Divergence{K1: l.MeanKL1(), K3: l.MeanKL3(), Max: math.Log(max(l.RatioMax, 1))}
 		e.ClipFraction = new(l.Clipped())
 	}

@@ -19,9 +19,16 @@ import (
 func OpenEvents(f *folder.Folder, seq, step int64, sinks []metrics.Sink, keep metrics.Config) (log *metrics.Log, keeper *metrics.Keeper, err error) {
 	path := f.File(folder.EventsFile)
 	var history []metrics.Record
-	if _, statErr := os.Stat(path); errors.Is(statErr, os.ErrNotExist) {
+	_, statErr := os.Stat(path)
+	switch gone := errors.Is(statErr, os.ErrNotExist); {
+	case gone && seq == 0:
 		log, err = metrics.Create(path, sinks...)
-	} else {
+	case gone: // an empty file, so that the resumed run says what it misses
+		if err = os.WriteFile(path, nil, 0o644); err != nil {
+			break
+		}
+		fallthrough
+	default:
 		log, history, err = metrics.Resume(path, seq, step, sinks...)
 	}
 	if err == nil {
