@@ -89,6 +89,11 @@ var brokenModels = []broken{
 	}, "D002", "tokenizer.json"},
 	{"an added token elsewhere", "tokenizer_config.json", text(`{"added_tokens_decoder": {"0": {"content": "<|im_end|>"}}}`), "D002", `token "<|im_end|>" has id 0, but tokenizer.json has it with`},
 	{"a token without a row", "tokenizer_config.json", text(`{"pad_token": "<|padding|>"}`), "D002", "the embedding has only"},
+	{"a named token that is no text", "special_tokens_map.json", text(`{"eos_token": 1}`), "D002", "special_tokens_map.json: eos_token: a JSON number does not belong here"},
+	{"an older token elsewhere", "added_tokens.json", text(`{"<|im_end|>": 0}`), "D002", `added_tokens.json: token "<|im_end|>" has id 0, but tokenizer.json has it with`},
+	{"special tokens that are split", "tokenizer_config.json", text(`{"split_special_tokens": true}`), "D002", "split_special_tokens: true is not supported"},
+	{"a tokenizer that makes text grow", "tokenizer.json", with(`"normalizer":null`, `"normalizer":{"type":"Sequence","normalizers":[`+strings.TrimSuffix(strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aaaa"},`, 5), ",")+`]}`), "D002", "it can make text more than 256 times as long"},
+	{"a piece without end", "tokenizer.json", with(`"vocab":{`, `"vocab":{"`+strings.Repeat("x", 20_000)+`":0,`), "D002", "has 20000 bytes; at most 16384"},
 	{"settings of a tokenizer", "tokenizer_config.json", text("["), "D002", "tokenizer_config.json: "},
 
 	{"template that does not end", "chat_template.jinja", text("{% for m in messages %}"), "D003", "chat template"},

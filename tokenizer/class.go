@@ -80,8 +80,12 @@ type class struct {
 func newClass(s runeSet) *class {
 	c := &class{}
 	for _, r := range s {
-		for x := r[0]; x <= min(r[1], planeSize-1); x++ {
-			c.plane[x>>6] |= 1 << (x & 63)
+		for x, end := r[0], min(r[1], planeSize-1); x <= end; x = x&^63 + 64 {
+			bits := ^uint64(0) << (x & 63)
+			if rest := end - x&^63; rest < 63 {
+				bits &= 1<<(rest+1) - 1
+			}
+			c.plane[x>>6] |= bits
 		}
 		if r[1] >= planeSize {
 			c.above = append(c.above, [2]rune{max(r[0], planeSize), r[1]})

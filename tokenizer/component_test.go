@@ -28,7 +28,7 @@ func TestComponents(t *testing.T) {
 		t.Fatalf("%d strings, %d normalizers, %d pre-tokenizers", len(g.Strings), len(g.Normalizers), len(g.PreTokenizers))
 	}
 	for _, c := range g.Normalizers {
-		var n normalizerReader
+		n := normalizerReader{patterns: new(patterns)}
 		var want []string
 		if err := cmp.Or(n.read("normalizer", c[0]), json.Unmarshal(c[1], &want)); err != nil {
 			t.Fatalf("%s: %v", c[0], err)
@@ -41,7 +41,7 @@ func TestComponents(t *testing.T) {
 		}
 	}
 	for _, c := range g.PreTokenizers {
-		var r splitReader
+		r := splitReader{patterns: new(patterns)}
 		var want [][]string
 		if err := cmp.Or(r.read("pre_tokenizer", c[0]), json.Unmarshal(c[1], &want)); err != nil {
 			t.Fatalf("%s: %v", c[0], err)

@@ -32,12 +32,13 @@ func load(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	t := &Tokenizer{source: data, addedAt: make(map[int32]int)}
-	var n normalizerReader
+	var all patterns
+	n := normalizerReader{patterns: &all}
 	if err := n.read("normalizer", f.Normalizer); err != nil {
 		return nil, err
 	}
 	t.normalize, t.fold = n.all, n.folding()
-	plain, err := t.readStages(f)
+	plain, err := t.readStages(f, &all)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +61,12 @@ func load(data []byte) (*Tokenizer, error) {
 }
 
 // readStages also returns what the last pre-tokenizer becomes if the model takes bytes, nil if it is not ByteLevel.
-func (t *Tokenizer) readStages(f file) (plain []preTokenizer, err error) {
-	var in splitReader
+func (t *Tokenizer) readStages(f file, all *patterns) (plain []preTokenizer, err error) {
+	in := splitReader{patterns: all}
 	if err := in.read("pre_tokenizer", f.PreTokenizer); err != nil {
 		return nil, err
 	}
-	var out decoderReader
+	out := decoderReader{patterns: all}
 	if err := out.read("decoder", f.Decoder); err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func readable(err error) error {
 	if s.JSONPointer == "" {
 		return cause
 	}
-	return fmt.Errorf("%s: %w", s.JSONPointer, cause)
+	return fmt.Errorf("%.80s: %w", s.JSONPointer, cause)
 }
 
 func null(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
@@ -168,12 +169,12 @@ type pattern struct {
 	Regex  *string `json:"Regex"`
 }
 
-func (p pattern) matcher(path string) (matcher, error) {
+func (p pattern) matcher(path string, all *patterns) (matcher, error) {
 	switch {
 	case p.String != nil && p.Regex == nil:
 		return matchString(*p.String), nil
 	case p.Regex != nil && p.String == nil:
-		find, err := compile(*p.Regex)
+		find, err := all.compile(*p.Regex)
 		if err != nil {
 			return nil, fmt.Errorf("%s.pattern: %w", path, err)
 		}
@@ -188,9 +189,13 @@ func (t *Tokenizer) readModel(v jsontext.Value, added []AddedToken) error {
 	if err != nil {
 		return err
 	}
+	bytes := 0
 	for _, a := range added {
 		if err := t.checkAdded(m, a); err != nil {
 			return err
+		}
+		if bytes += len(a.Content); bytes > maxAllAdded {
+			return fmt.Errorf("added_tokens: more than %d bytes of content together", maxAllAdded)
 		}
 	}
 	t.model, t.added, t.ids = m, slices.Clone(added), make(map[string]int32, len(vocab)+len(added))

@@ -23,7 +23,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown field", "shape", `1`, `/shape: unknown object member name`},
 		{"normalizer", "normalizer", `{"type":"Precompiled"}`, `normalizer: component "Precompiled" is not supported`},
 		{"nested normalizer", "normalizer", `{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Nmt"}]}`, `normalizer.normalizers[1]: component "Nmt"`},
-		{"replacement that explodes", "normalizer", `{"type":"Sequence","normalizers":[` + strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaa"},`, 9) + `{"type":"NFC"}]}`, "more than 128 times as long"},
+		{"replacement that explodes", "normalizer", `{"type":"Sequence","normalizers":[` + strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaa"},`, 9) + `{"type":"NFC"}]}`, "more than 256 times as long"},
 		{"long replacement", "normalizer", `{"type":"Replace","pattern":{"String":"a"},"content":"` + strings.Repeat("a", 65) + `"}`, "65 bytes; at most 64"},
 		{"long prepend", "normalizer", `{"type":"Prepend","prepend":"` + strings.Repeat("a", 65) + `"}`, "65 bytes; at most 64"},
 		{"replacement of punctuation", "pre_tokenizer", `{"type":"Punctuation","behavior":"Sideways"}`, `pre_tokenizer.behavior: unknown value "Sideways"`},

@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxAllAdded bounds the trie of the added tokens, which takes 16 bytes for each of theirs.
+const maxAllAdded = 16 << 20
+
 func (t *Tokenizer) checkAdded(m *bpe, a AddedToken) error {
 	switch id, inModel := m.ids[a.Content]; {
 	case a.Content == "":

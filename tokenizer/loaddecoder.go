@@ -13,10 +13,11 @@ import (
 // decoderReader reads a decoder and tracks what its stages leave: pieces, or one text that only a leading Strip can
 // still change as it streams.
 type decoderReader struct {
-	stages []stageMaker
-	bytes  bool // ByteLevel was read
-	fused  bool
-	growth growth
+	stages   []stageMaker
+	bytes    bool // ByteLevel was read
+	fused    bool
+	growth   growth
+	patterns *patterns
 }
 
 func (d *decoderReader) read(path string, v jsontext.Value) error {
@@ -72,7 +73,7 @@ func (d *decoderReader) readByteFallback(path string, v jsontext.Value) error {
 }
 
 func (d *decoderReader) readReplace(path string, v jsontext.Value) error {
-	_, m, content, err := readReplace(path, v, &d.growth)
+	_, m, content, err := readReplace(path, v, &d.growth, d.patterns)
 	d.add(func() stage { return eachPiece(replace(m, content).text) })
 	return err
 }
@@ -169,6 +170,18 @@ func (t *Tokenizer) readPostProcessor(path string, v jsontext.Value) error {
 	return unsupported(path, kind, "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing, Sequence")
 }
 
+// maxFrame bounds the ids before a sequence and those after it.
+const maxFrame = 256
+
+// surround adds ids around those that Frame puts around a sequence already.
+func (t *Tokenizer) surround(path string, before, after []int32) error {
+	t.prefix, t.suffix = append(before, t.prefix...), append(t.suffix, after...)
+	if len(t.prefix) > maxFrame || len(t.suffix) > maxFrame {
+		return fmt.Errorf("%s: more than %d ids around a sequence", path, maxFrame)
+	}
+	return nil
+}
+
 // readBert reads the two that put cls before a sequence and sep after it.
 func (t *Tokenizer) readBert(path string, v jsontext.Value) error {
 	var f struct {
@@ -186,8 +199,7 @@ func (t *Tokenizer) readBert(path string, v jsontext.Value) error {
 			return fmt.Errorf("%s: %q has id %d, outside the vocabulary of %d", path, tok.piece, tok.id, t.VocabSize())
 		}
 	}
-	t.prefix, t.suffix = append([]int32{f.Cls.id}, t.prefix...), append(t.suffix, f.Sep.id)
-	return nil
+	return t.surround(path, []int32{f.Cls.id}, []int32{f.Sep.id})
 }
 
 // token is ["[SEP]", 102].
@@ -249,7 +261,9 @@ func (t *Tokenizer) readTemplate(path string, v jsontext.Value) error {
 				if id < 0 || id >= int64(t.VocabSize()) {
 					return fmt.Errorf("%s: %q has id %d, outside the vocabulary of %d", at, item.Special.ID, id, t.VocabSize())
 				}
-				around[side] = append(around[side], int32(id))
+				if around[side] = append(around[side], int32(id)); len(around[side]) > maxFrame {
+					return fmt.Errorf("%s: more than %d ids around a sequence", at, maxFrame)
+				}
 			}
 			if len(f.Special[item.Special.ID].IDs) == 0 {
 				return fmt.Errorf("%s: %q is not in special_tokens", at, item.Special.ID)
@@ -261,6 +275,5 @@ func (t *Tokenizer) readTemplate(path string, v jsontext.Value) error {
 	if side == 0 {
 		return fmt.Errorf("%s.single: the sequence A is missing", path)
 	}
-	t.prefix, t.suffix = append(around[0], t.prefix...), append(t.suffix, around[1]...)
-	return nil
+	return t.surround(path, around[0], around[1])
 }

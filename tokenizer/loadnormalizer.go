@@ -22,6 +22,7 @@ type normalizerReader struct {
 	marks    bool
 	opaque   string // path of a replacement that could make anything of anything
 	growth   growth
+	patterns *patterns
 	prepends bool
 }
 
@@ -65,7 +66,7 @@ func (n *normalizerReader) read(path string, v jsontext.Value) error {
 		}
 		n.drop, n.prepends = n.drop+f.Prepend, true
 		n.add(prepend(f.Prepend), nil)
-		return nil
+		return n.growth.by(path, 1, 1+len(f.Prepend))
 	case "Replace":
 		return n.readReplace(path, v)
 	case "Sequence":
@@ -101,7 +102,7 @@ func (n *normalizerReader) readForm(kind, path string, v jsontext.Value) error {
 }
 
 const (
-	maxGrowth   = 128 // bytes that a chain of normalizers or decoders may make of one
+	maxGrowth   = 256 // bytes that a chain of normalizers or decoders may make of one
 	maxReplaced = 64  // bytes of one replacement
 )
 
@@ -118,7 +119,7 @@ func (g *growth) by(path string, from, to int) error {
 }
 
 func (n *normalizerReader) readReplace(path string, v jsontext.Value) error {
-	p, m, content, err := readReplace(path, v, &n.growth)
+	p, m, content, err := readReplace(path, v, &n.growth, n.patterns)
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func noFields(path string, v jsontext.Value) error {
 	return fields(path, v, &f)
 }
 
-func readReplace(path string, v jsontext.Value, g *growth) (pattern, matcher, string, error) {
+func readReplace(path string, v jsontext.Value, g *growth, all *patterns) (pattern, matcher, string, error) {
 	var f struct {
 		Type    string  `json:"type"`
 		Pattern pattern `json:"pattern"`
@@ -224,6 +225,6 @@ func readReplace(path string, v jsontext.Value, g *growth) (pattern, matcher, st
 	if f.Pattern.String != nil {
 		shortest = len(*f.Pattern.String)
 	}
-	m, err := f.Pattern.matcher(path)
+	m, err := f.Pattern.matcher(path, all)
 	return f.Pattern, m, f.Content, cmp.Or(err, g.by(path, shortest, len(f.Content)))
 }

@@ -12,9 +12,10 @@ import (
 
 // splitReader reads the pre-tokenizers, nested Sequences laid out flat.
 type splitReader struct {
-	all   []preTokenizer
-	bytes bool           // ByteLevel was read
-	plain []preTokenizer // the last one if it is ByteLevel, without spelling bytes in characters; empty if nothing is left
+	all      []preTokenizer
+	patterns *patterns
+	bytes    bool           // ByteLevel was read
+	plain    []preTokenizer // the last one if it is ByteLevel, without spelling bytes in characters; empty if nothing is left
 }
 
 func (r *splitReader) read(path string, v jsontext.Value) error {
@@ -29,7 +30,7 @@ func (r *splitReader) read(path string, v jsontext.Value) error {
 	r.plain = nil
 	switch kind {
 	case "Split":
-		p, err = readSplit(path, v)
+		p, err = r.readSplit(path, v)
 	case "ByteLevel":
 		r.bytes = true
 		p, r.plain, err = readByteLevel(path, v)
@@ -73,7 +74,7 @@ func (r *splitReader) readSequence(path string, v jsontext.Value) error {
 	return sequence(path+".pretokenizers", f.PreTokenizers, r.read)
 }
 
-func readSplit(path string, v jsontext.Value) (preTokenizer, error) {
+func (r *splitReader) readSplit(path string, v jsontext.Value) (preTokenizer, error) {
 	var f struct {
 		Type     string   `json:"type"`
 		Pattern  pattern  `json:"pattern"`
@@ -86,7 +87,7 @@ func readSplit(path string, v jsontext.Value) (preTokenizer, error) {
 	if err := f.Behavior.check(path); err != nil {
 		return nil, err
 	}
-	m, err := f.Pattern.matcher(path)
+	m, err := f.Pattern.matcher(path, r.patterns)
 	return splitter(m, f.Behavior, f.Invert), err
 }
 

@@ -18,7 +18,11 @@ func id32(what string, id int64) (int32, error) {
 	return int32(id), nil
 }
 
-const maxID = 1<<24 - 1
+const (
+	maxID     = 1<<21 - 1
+	maxPiece  = 1 << 14 // bytes: what an id may add to a text
+	maxMerges = 1 << 22
+)
 
 // entry is one line of model.vocab.
 type entry struct {
@@ -39,9 +43,12 @@ func (v *vocabulary) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			return err
 		}
 		piece := name.String()
+		if len(piece) > maxPiece {
+			return fmt.Errorf("%.40q… has %d bytes; at most %d", piece, len(piece), maxPiece)
+		}
 		var id int64
 		if err := json.UnmarshalDecode(dec, &id); err != nil {
-			return fmt.Errorf("%q: %w", piece, err)
+			return fmt.Errorf("%q: its id must be an integer from 0 to %d", piece, maxID)
 		}
 		small, err := id32(fmt.Sprintf("%q", piece), id)
 		if err != nil {
@@ -61,6 +68,9 @@ func (l *mergeList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return cmp.Or(err, fmt.Errorf("must be a list of merges"))
 	}
 	for dec.PeekKind() != ']' {
+		if len(*l) == maxMerges {
+			return fmt.Errorf("more than %d merges", maxMerges)
+		}
 		if dec.PeekKind() == '"' {
 			tok, err := dec.ReadToken()
 			if err != nil {

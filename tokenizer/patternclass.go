@@ -4,6 +4,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -95,13 +96,13 @@ func (p *patternReader) escape() (runeSet, error) {
 	one := func(r rune) (runeSet, error) { return runeSet{{r, r}}, nil }
 	switch c := rest[0]; c {
 	case 's':
-		return tableSet(unicode.White_Space), nil
+		return p.all.named("White_Space"), nil
 	case 'S':
-		return tableSet(unicode.White_Space).complement(), nil
+		return p.all.named("White_Space").complement(), nil
 	case 'd':
-		return category("Nd"), nil
+		return p.all.named("Nd"), nil
 	case 'D':
-		return category("Nd").complement(), nil
+		return p.all.named("Nd").complement(), nil
 	case 'r':
 		return one('\r')
 	case 'n':
@@ -129,12 +130,8 @@ const asciiPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 func (p *patternReader) property(negative bool, rest string) (runeSet, error) {
 	name, _, ok := strings.Cut(strings.TrimPrefix(rest[1:], "{"), "}")
 	var set runeSet
-	switch {
-	case !ok || len(rest) < 2 || rest[1] != '{':
-	case unicode.Categories[name] != nil && name[0] != 'C':
-		set = category(name)
-	case unicode.Scripts[name] != nil:
-		set = tableSet(unicode.Scripts[name]).intersection(newer.complement())
+	if ok && rest[1] == '{' && (unicode.Categories[name] != nil && name[0] != 'C' || unicode.Scripts[name] != nil) {
+		set = p.all.named(name)
 	}
 	if set == nil {
 		return nil, fmt.Errorf(`\%c must be followed by the name of a category (C and its parts excepted) or script in braces`, rest[0])
@@ -144,6 +141,27 @@ func (p *patternReader) property(negative bool, rest string) (runeSet, error) {
 		set = set.complement()
 	}
 	return p.unfoldable(set)
+}
+
+// named is a category, a script or White_Space; nil when there is none of that name.
+func (all *patterns) named(name string) runeSet {
+	if set, ok := all.known[name]; ok {
+		return slices.Clone(set)
+	}
+	var set runeSet
+	switch {
+	case name == "White_Space":
+		set = tableSet(unicode.White_Space)
+	case unicode.Categories[name] != nil:
+		set = category(name)
+	case unicode.Scripts[name] != nil:
+		set = tableSet(unicode.Scripts[name]).intersection(newer.complement())
+	}
+	if all.known == nil {
+		all.known = make(map[string]runeSet)
+	}
+	all.known[name] = set
+	return slices.Clone(set)
 }
 
 // unfoldable refuses a property under (?i:, which Oniguruma would widen.

@@ -17,7 +17,7 @@ const (
 	maxGroups       = 50   // inside each other
 	maxWays         = 1000 // choices that backtracking may try besides those of unbounded repeats
 	maxCount        = 64   // {n,m} counts up to here
-	maxClasses      = 256  // characters and classes in a pattern, each of which takes 8 kB
+	maxClasses      = 256  // characters and classes, each of which takes 8 kB
 	unbounded       = 1 << 30
 )
 
@@ -32,29 +32,37 @@ type term struct {
 	negative   bool
 }
 
+// patterns reads all patterns of a tokenizer, which share what one of them may cost.
+type patterns struct {
+	ways    int // of those that were read
+	classes int
+	known   map[string]runeSet // properties by name
+}
+
 // compile reads a pattern. The common ones have a scanner of their own (scan.go).
-func compile(pattern string) (matcher, error) {
+func (all *patterns) compile(pattern string) (matcher, error) {
 	if scan := scannerOf(pattern); scan != nil {
 		return scan, nil
 	}
-	re, err := parse(pattern)
+	re, err := all.parse(pattern)
 	if err != nil {
 		return nil, err
 	}
 	return re.find, nil
 }
 
-func parse(pattern string) (*regex, error) {
+func (all *patterns) parse(pattern string) (*regex, error) {
 	if len(pattern) > maxPatternBytes {
 		return nil, fmt.Errorf("regular expression of %d bytes; at most %d", len(pattern), maxPatternBytes)
 	}
-	p := patternReader{in: pattern}
+	p := patternReader{in: pattern, all: all}
 	branches, ways, err := p.alternatives()
+	all.ways += ways
 	switch {
 	case err == nil && p.at < len(p.in):
 		err = fmt.Errorf("unmatched )")
-	case err == nil && ways > maxWays:
-		err = fmt.Errorf("more than %d ways to match are not supported", maxWays)
+	case err == nil && all.ways > maxWays:
+		err = fmt.Errorf("more than %d ways to match are not supported, in all patterns together", maxWays)
 	case err == nil && canBeEmpty(branches):
 		err = fmt.Errorf("a pattern that matches nothing at all is not supported")
 	}
@@ -101,12 +109,12 @@ func canBeEmpty(branches [][]term) bool {
 }
 
 type patternReader struct {
-	in      string
-	at      int
-	classes int
-	depth   int
-	fold    bool // inside (?i: )
-	look    bool // inside a look-ahead
+	in    string
+	at    int
+	all   *patterns
+	depth int
+	fold  bool // inside (?i: )
+	look  bool // inside a look-ahead
 }
 
 // alternatives reads a | b | … up to ) or the end.
@@ -137,8 +145,8 @@ func (p *patternReader) alternatives() (branches [][]term, ways int, err error) 
 
 // term reads one atom and the quantifier behind it, and counts the ways to match them.
 func (p *patternReader) term() (t term, ways int, err error) {
-	if p.classes++; p.classes > maxClasses {
-		return t, 0, fmt.Errorf("more than %d characters and classes", maxClasses)
+	if p.all.classes++; p.all.classes > maxClasses {
+		return t, 0, fmt.Errorf("more than %d characters and classes, in all patterns together", maxClasses)
 	}
 	if t, ways, err = p.atom(); err != nil {
 		return t, 0, err

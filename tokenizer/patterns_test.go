@@ -29,7 +29,7 @@ func TestPatternsOfFamilies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		find, err := compile(pattern)
+		find, err := new(patterns).compile(pattern)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -174,7 +174,7 @@ func TestCharactersLikeReference(t *testing.T) {
 // mustClass is the set that a pattern of one character matches.
 func mustClass(t *testing.T, pattern string) runeSet {
 	t.Helper()
-	find, err := compile(pattern)
+	find, err := new(patterns).compile(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestFoldIsKept(t *testing.T) {
 		`{"type":"NFC"}`, `{"type":"NFKC"}`, `{"type":"NFKD"}`, `{"type":"Lowercase"}`,
 		`{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Lowercase"},{"type":"NFD"},{"type":"StripAccents"},{"type":"Replace","pattern":{"String":" "},"content":"▁"}]}`,
 	} {
-		var n normalizerReader
+		n := normalizerReader{patterns: new(patterns)}
 		if err := n.read("normalizer", []byte(source)); err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func spansOf(m matcher, s string) []span {
 
 func engineOf(t testing.TB, pattern string) matcher {
 	t.Helper()
-	re, err := parse(pattern)
+	re, err := new(patterns).parse(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestRandomPatterns(t *testing.T) {
 	tried := 0
 	for range 1500 {
 		pattern := randomPattern(random, 3)
-		re, err := parse(pattern)
+		re, err := new(patterns).parse(pattern)
 		if err != nil {
 			continue
 		}

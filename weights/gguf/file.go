@@ -22,6 +22,7 @@ const (
 	maxTensors     = 1 << 18
 	maxMetadata    = 1 << 30 // bytes, descriptions of the tensors included
 	maxKeyBytes    = 1 << 16
+	maxValues      = 1 << 24 // in arrays, where one that takes a byte of the file takes eight of memory
 	maxDims        = 4
 	maxDim         = 1 << 40
 	maxAlignment   = 1 << 20 // bytes

@@ -34,11 +34,12 @@ var kindBytes = map[uint32]int64{kindU8: 1, kindI8: 1, kindU16: 2, kindI16: 2, k
 
 // reader reads a header. The first error stays; what is read after it is zero.
 type reader struct {
-	from *bufio.Reader
-	left int64 // bytes that may still be read
-	size int64 // of the file
-	err  error
-	buf  [8]byte
+	from   *bufio.Reader
+	left   int64  // bytes that may still be read
+	size   int64  // of the file
+	values uint64 // of all arrays so far
+	err    error
+	buf    [8]byte
 }
 
 // used counts the bytes read.
@@ -145,6 +146,10 @@ func (r *reader) value() any {
 		return nil
 	case n > uint64(r.left/size):
 		r.fail(fmt.Errorf("an array of %d values where %d bytes are left; the file is cut off or damaged", n, r.left))
+		return nil
+	}
+	if r.values += n; r.values > maxValues {
+		r.fail(fmt.Errorf("the arrays have more than %d values together", maxValues))
 		return nil
 	}
 	switch kind {

@@ -4,6 +4,7 @@ package gguf
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"unicode/utf8"
 )
@@ -107,12 +108,19 @@ func (v *vocabulary) config(named []namedTemplate) any {
 	return out
 }
 
+// maxMergeWork bounds the sum of the squares of the tokens' lengths, which finding their merges takes. Gemma 3's is 27 million.
+const maxMergeWork = 1 << 30
+
 // mergesOf lists the merges of a SentencePiece vocabulary, the first to be applied first.
-func mergesOf(tokens []string, types []int64, scores []float64) [][2]string {
-	id := make(map[string]int, len(tokens))
+func mergesOf(tokens []string, types []int64, scores []float64) ([][2]string, error) {
+	id, work := make(map[string]int, len(tokens)), 0
 	for i, token := range tokens {
-		if types[i] == tokenNormal {
-			id[token] = i
+		if types[i] != tokenNormal {
+			continue
+		}
+		id[token] = i
+		if work += len(token) * len(token); work > maxMergeWork || len(token) > maxMergeWork {
+			return nil, fmt.Errorf("tokenizer.ggml.tokens: up to token %d, of %d bytes, they are too long to find their merges", i, len(token))
 		}
 	}
 	type merge struct {
@@ -148,5 +156,5 @@ func mergesOf(tokens []string, types []int64, scores []float64) [][2]string {
 	for i, m := range all {
 		out[i] = [2]string{m.left, m.right}
 	}
-	return out
+	return out, nil
 }

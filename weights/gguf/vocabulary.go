@@ -144,7 +144,10 @@ func (s *source) readPieces(v *vocabulary) error {
 	}
 	v.pieces, v.prefix = true, s.meta.flag("tokenizer.ggml.add_space_prefix", true)
 	v.strips = s.prefix == "phi3"
-	v.merges = mergesOf(v.tokens, v.types, scores)
+	var err error
+	if v.merges, err = mergesOf(v.tokens, v.types, scores); err != nil {
+		return err
+	}
 	for b := range 256 {
 		if !slices.Contains(v.tokens, fmt.Sprintf("<0x%02X>", b)) {
 			return fmt.Errorf("tokenizer.ggml.tokens: <0x%02X> is missing, so not every text could be encoded", b)
