@@ -75,3 +75,22 @@ func BenchmarkSchema(b *testing.B) {
 		compile(b, order)
 	}
 }
+
+// BenchmarkFree is the first token of free text with a call in it, and the next ones.
+func BenchmarkFree(b *testing.B) {
+	v := synthetic(151_936)
+	g := build(b, Free(FreeText{Ends: true, Stops: []Stop{{Texts: []string{"<tool_call>"}, Then: Value([]byte(order), false), Back: true}}}))
+	mask := make([]uint64, v.Words())
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			g.Walk(v, nil, nil).Allowed(mask)
+		}
+	})
+	b.Run("next", func(b *testing.B) {
+		w := g.Walk(v, nil, nil)
+		for b.Loop() {
+			w.Allowed(mask)
+			w.Take('a')
+		}
+	})
+}

@@ -78,10 +78,9 @@ func newRunner(g *Grammar) *runner {
 	return &runner{g: g, frames: map[frame]*frame{}}
 }
 
-// begin appends the threads of a grammar's start.
-func (r *runner) begin(out []thread) []thread {
-	out, _ = r.enter(out, 0, r.g.rules[r.g.root].start, nil)
-	return out
+// begin appends the threads of a grammar's start. empty says that no text at all conforms.
+func (r *runner) begin(out []thread) (_ []thread, empty bool) {
+	return r.enter(out, 0, r.g.rules[r.g.root].start, nil)
 }
 
 // step appends the threads behind a byte. left says that one of them has returned from where the threads began.
@@ -166,7 +165,7 @@ func (r *runner) push(up *frame, back int32) *frame {
 // Match reads text from its beginning: whether anything that conforms begins with it, and whether it conforms as it is.
 func (g *Grammar) Match(text string) (begins, conforms bool) {
 	r := newRunner(g)
-	threads := r.begin(nil)
+	threads, conforms := r.begin(nil)
 	for i := range len(text) {
 		threads, conforms = r.step(nil, threads, text[i])
 		if len(threads) == 0 && !(conforms && i == len(text)-1) {

@@ -62,6 +62,9 @@ func (c *compiler) required(v *value) (map[string]bool, error) {
 	}
 	for _, item := range list.items {
 		if p := v.get("properties"); p == nil || p.get(item.text) == nil {
+			if c.loose {
+				continue
+			}
 			return nil, fmt.Errorf("required names %s, which properties lacks", item.spell())
 		}
 		names[item.text] = true
@@ -152,7 +155,7 @@ func length(v *value, keyword string, none int) (int, error) {
 
 // literals compiles values of which one must come, as the schema writes them.
 func (c *compiler) literals(v *value, values []*value, leave int32) (int32, error) {
-	if err := only(v, "enum", "const", "type"); err != nil {
+	if err := c.only(v, "enum", "const", "type"); err != nil {
 		return 0, err
 	}
 	allowed := []string(nil)
@@ -242,21 +245,21 @@ func (c *compiler) choice(texts []string, at int, leave int32) int32 {
 }
 
 // settle finds how many calls each rule needs, and refuses a schema to which nothing conforms.
-func (c *compiler) settle() error {
-	if c.circular() {
-		return fmt.Errorf("an anyOf leads back to itself before anything is read")
+func (b *builder) settle() error {
+	if b.circular() {
+		return fmt.Errorf("the schema: an anyOf leads back to itself before anything is read")
 	}
-	rules := c.Grammar.rules
+	rules := b.rules
 	for i := basicRules; int(i) < len(rules); i++ {
 		rules[i].height = MaxDepth + 1
 	}
 	for range MaxDepth { // a rule of height h is found in round h
 		for i := basicRules; int(i) < len(rules); i++ {
 			most := int32(0)
-			for _, r := range c.needs[i].all {
+			for _, r := range b.needs[i].all {
 				most = max(most, rules[r].height)
 			}
-			if any := c.needs[i].any; len(any) > 0 {
+			if any := b.needs[i].any; len(any) > 0 {
 				least := rules[any[0]].height
 				for _, r := range any {
 					least = min(least, rules[r].height)
@@ -266,29 +269,31 @@ func (c *compiler) settle() error {
 			rules[i].height = min(MaxDepth, most) + 1
 		}
 	}
-	if rules[c.Grammar.root].height > MaxDepth {
-		return fmt.Errorf("no value conforms that is nested less than %d deep", MaxDepth)
+	for _, r := range b.values {
+		if rules[r].height > MaxDepth {
+			return fmt.Errorf("the schema: no value conforms that is nested less than %d deep", MaxDepth)
+		}
 	}
 	return nil
 }
 
 // circular reports a rule that can begin with itself.
-func (c *compiler) circular() bool {
+func (b *builder) circular() bool {
 	const entered, done = 1, 2
-	seen := make([]uint8, len(c.needs))
+	seen := make([]uint8, len(b.needs))
 	var visit func(r int32) bool
 	visit = func(r int32) bool {
 		if seen[r] != 0 {
 			return seen[r] == entered
 		}
 		seen[r] = entered
-		if slices.ContainsFunc(c.needs[r].any, visit) {
+		if slices.ContainsFunc(b.needs[r].any, visit) {
 			return true
 		}
 		seen[r] = done
 		return false
 	}
-	for r := range c.needs {
+	for r := range b.needs {
 		if visit(int32(r)) {
 			return true
 		}

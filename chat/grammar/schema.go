@@ -19,27 +19,53 @@ const maxAlternatives = 128
 
 // Schema compiles a JSON schema.
 func Schema(text []byte) (*Grammar, error) {
-	root, err := parse(text)
+	b := newBuilder()
+	r, err := b.value(text, false)
+	if err == nil {
+		b.Grammar.root = r
+		err = b.settle()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("grammar: reading the schema: %w", err)
+		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	c := &compiler{root: root, rules: map[*value]int32{}}
-	c.nodes, c.Grammar.rules = slices.Clone(basics.nodes), slices.Clone(basics.rules)
-	c.needs = make([]need, len(c.Grammar.rules))
-	if c.Grammar.root, err = c.rule(root); err != nil {
-		return nil, fmt.Errorf("grammar: the schema: %w", err)
-	}
-	if err := c.settle(); err != nil {
-		return nil, fmt.Errorf("grammar: the schema: %w", err)
-	}
-	return &c.Grammar, nil
+	return &b.Grammar, nil
 }
 
-type compiler struct {
+// builder is a grammar while it is made.
+type builder struct {
 	Grammar
+	needs  []need  // [rules]
+	values []int32 // rules that a text must be able to call
+}
+
+func newBuilder() *builder {
+	b := &builder{}
+	b.nodes, b.rules = slices.Clone(basics.nodes), slices.Clone(basics.rules)
+	b.needs = make([]need, len(b.rules))
+	return b
+}
+
+// value compiles a schema to a rule. loose is as in the Schema of a Value.
+func (b *builder) value(text []byte, loose bool) (int32, error) {
+	root, err := parse(text)
+	if err != nil {
+		return 0, fmt.Errorf("reading the schema: %w", err)
+	}
+	c := &compiler{builder: b, root: root, known: map[*value]int32{}, loose: loose}
+	r, err := c.rule(root)
+	if err != nil {
+		return 0, fmt.Errorf("the schema: %w", err)
+	}
+	b.values = append(b.values, r)
+	return r, nil
+}
+
+// compiler reads one schema.
+type compiler struct {
+	*builder
 	root  *value
-	rules map[*value]int32 // of schemas that are compiled, or being so
-	needs []need           // [rules]
+	known map[*value]int32 // rules of schemas that are compiled, or being so
+	loose bool             // what is not understood restricts nothing
 }
 
 // need says which rules a rule calls in any case.
@@ -52,24 +78,36 @@ type need struct {
 func (c *compiler) rule(v *value) (int32, error) {
 	v, err := c.follow(v)
 	if err != nil {
-		return 0, err
+		return anyRule, c.forgive(err)
 	}
-	if r, ok := c.rules[v]; ok {
+	if r, ok := c.known[v]; ok {
 		return r, nil
 	}
 	if r, ok := basic(v); ok {
 		return r, nil
 	}
-	r := int32(len(c.Grammar.rules))
-	c.rules[v] = r
-	c.Grammar.rules, c.needs = append(c.Grammar.rules, rule{}), append(c.needs, need{})
+	r := int32(len(c.rules))
+	c.known[v] = r
+	c.rules, c.needs = append(c.rules, rule{}), append(c.needs, need{})
 	leave := c.add(node{kind: leaves})
 	start, err := c.body(v, r, leave)
+	if err != nil {
+		start, c.needs[r] = c.rules[anyRule].start, need{}
+		err = c.forgive(err)
+	}
 	if err == nil {
 		err = c.full()
 	}
-	c.Grammar.rules[r].start = start
+	c.rules[r].start = start
 	return r, err
+}
+
+// forgive drops an error about what is not understood, where that restricts nothing.
+func (c *compiler) forgive(err error) error {
+	if c.loose {
+		return nil
+	}
+	return err
 }
 
 // annotations say nothing about which values conform. As in draft 2020-12, format is one of them.
@@ -85,6 +123,8 @@ func only(v *value, keywords ...string) error {
 	return nil
 }
 
+func (c *compiler) only(v *value, keywords ...string) error { return c.forgive(only(v, keywords...)) }
+
 // follow goes from references to what they mean.
 func (c *compiler) follow(v *value) (*value, error) {
 	for range maxNesting {
@@ -94,7 +134,7 @@ func (c *compiler) follow(v *value) (*value, error) {
 		ref, all := v.get("$ref"), v.get("allOf")
 		switch {
 		case ref != nil:
-			if err := only(v, "$ref"); err != nil {
+			if err := c.only(v, "$ref"); err != nil {
 				return nil, err
 			}
 			target, err := c.resolve(ref)
@@ -103,7 +143,7 @@ func (c *compiler) follow(v *value) (*value, error) {
 			}
 			v = target
 		case all != nil && len(all.items) == 1:
-			if err := only(v, "allOf"); err != nil {
+			if err := c.only(v, "allOf"); err != nil {
 				return nil, err
 			}
 			v = all.items[0]
@@ -179,7 +219,7 @@ func (c *compiler) body(v *value, r, leave int32) (int32, error) {
 
 // alternatives compiles an anyOf.
 func (c *compiler) alternatives(v *value, r, leave int32) (int32, error) {
-	if err := only(v, "anyOf"); err != nil {
+	if err := c.only(v, "anyOf"); err != nil {
 		return 0, err
 	}
 	schemas := v.get("anyOf").items
@@ -201,7 +241,7 @@ func (c *compiler) alternatives(v *value, r, leave int32) (int32, error) {
 
 // typed compiles a schema by its type, or by the types in its list.
 func (c *compiler) typed(v *value, r, leave int32) (int32, error) {
-	if err := only(v, "type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"); err != nil {
+	if err := c.only(v, "type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"); err != nil {
 		return 0, err
 	}
 	names, err := typesOf(v)

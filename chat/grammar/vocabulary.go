@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// maxPiece bounds the bytes of an id that can be allowed.
+// maxPiece bounds the bytes of an id that is text.
 const maxPiece = 1024
 
 // Vocabulary is what the ids of a model spell. It is immutable and safe for concurrent use.
@@ -17,7 +17,7 @@ type Vocabulary struct {
 	tree  []leaf // the root first; the children of a leaf stand together
 	ids   []int32
 	texts []string // [size]
-	known []local  // of the nodes of basics
+	known []Local  // of the nodes of basics
 }
 
 // leaf is a place in the tree.
@@ -27,16 +27,36 @@ type leaf struct {
 	from, to    int32 // the ids that end here: ids[from:to]
 }
 
-// NewVocabulary makes a vocabulary of ids 0..size-1. spell gives the bytes that an id adds to a text, none for an id that no
-// constrained reply may hold, such as a control token.
+// controlByte begins the code of a control token: no text in UTF-8 holds it.
+const (
+	controlByte  = 0xFF
+	controlBytes = 4
+)
+
+// Control is how a grammar spells a control token, or any other id that is no text.
+func Control(id int32) string {
+	return string([]byte{controlByte, byte(id >> 16), byte(id >> 8), byte(id)})
+}
+
+// controlAt reads the code with which a text begins.
+func controlAt(s string) (int32, bool) {
+	if len(s) < controlBytes || s[0] != controlByte {
+		return 0, false
+	}
+	return int32(s[1])<<16 | int32(s[2])<<8 | int32(s[3]), true
+}
+
+// NewVocabulary makes a vocabulary of ids 0..size-1, of which there are at most 1<<24. spell gives the bytes that an id adds
+// to a text, none for a control token: that comes only where a grammar names it by its code, or where anything may come.
 func NewVocabulary(size int, spell func(id int32) []byte) *Vocabulary {
 	v := &Vocabulary{size: size, texts: make([]string, size)}
 	pieces := make([]piece, 0, size)
 	for id := range int32(size) {
-		if b := spell(id); len(b) > 0 && len(b) <= maxPiece {
-			v.texts[id] = string(b)
-			pieces = append(pieces, piece{v.texts[id], id})
+		b := spell(id)
+		if v.texts[id] = string(b); len(b) == 0 || len(b) > maxPiece || slices.Contains(b, controlByte) {
+			v.texts[id] = Control(id)
 		}
+		pieces = append(pieces, piece{v.texts[id], id})
 	}
 	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.id, b.id)) })
 	for _, p := range pieces {
@@ -85,8 +105,8 @@ func (v *Vocabulary) grow(at int32, pieces []piece, depth int, from int32) {
 // Words is the length of a mask: a bit for each id.
 func (v *Vocabulary) Words() int { return (v.size + 63) / 64 }
 
-// local is what follows from a node whatever called its rule.
-type local struct {
+// Local is what follows from a place whatever called its rule.
+type Local struct {
 	mask    []uint64 // ids that stay inside the rule, or end exactly where it is left; nil when they are few:
 	few     []int32
 	exits   []int32 // leaves at which the rule is left, and that have children
@@ -96,21 +116,21 @@ type local struct {
 // know finds what follows from the nodes of basics.
 func (v *Vocabulary) know() {
 	for at := range basics.nodes {
-		var l local
+		var l Local
 		if basics.nodes[at].kind == reads {
-			l = v.look(basics, int32(at))
+			l = v.look(basics, int32(at), false)
 		}
 		v.known = append(v.known, l)
 	}
 }
 
-// look finds what follows from a node that reads.
-func (v *Vocabulary) look(g *Grammar, at int32) local {
+// look finds what follows from a node that reads. outer says that nothing has called its rule: then nothing follows it.
+func (v *Vocabulary) look(g *Grammar, at int32, outer bool) Local {
 	r := newRunner(g)
 	r.free = true
-	l := local{mask: make([]uint64, v.Words())}
+	l := Local{mask: make([]uint64, v.Words())}
 	s := search{v: v, r: r, mask: l.mask, left: func(leaf int32) {
-		if t := &v.tree[leaf]; t.first < t.last {
+		if t := &v.tree[leaf]; !outer && t.first < t.last {
 			l.exits = append(l.exits, leaf)
 		}
 	}}

@@ -14,43 +14,60 @@ const (
 	maxMasks  = 1 << 5
 )
 
+// Place is where a walk can stand in a grammar.
+type Place struct {
+	at    int32 // a node that reads
+	outer bool  // its rule was not called
+}
+
+// Memory keeps what may come at the places of one grammar over one vocabulary, so that further walks need not find it anew.
+type Memory interface {
+	Load(Place) (Local, bool)
+	Store(Place, Local)
+}
+
+// brief is the memory of one walk.
+type brief map[Place]Local
+
+func (m brief) Load(p Place) (Local, bool) { l, ok := m[p]; return l, ok }
+
+func (m brief) Store(p Place, l Local) {
+	if len(m) == maxKnown {
+		clear(m)
+	}
+	m[p] = l
+}
+
 // Walk is a reply on its way through a grammar. It is for one goroutine.
 type Walk struct {
+	memory  Memory
 	v       *Vocabulary
 	r       *runner
 	ends    []int32 // may come when the text conforms
-	lifts   []int32 // may come first, and then anything may
 	threads []thread
 	spare   []thread
 	whole   bool // the text conforms
-	started bool
-	lifted  bool
-	known   map[int32]local // of nodes that are not basic
 	masks   map[thread][]uint64
 }
 
-// Walk begins a reply. When its text conforms it may go on with one of ends. It may begin with one of lifts instead, such as
-// the opening of a tool call, and is free from there.
-func (g *Grammar) Walk(v *Vocabulary, ends, lifts []int32) *Walk {
-	w := &Walk{v: v, r: newRunner(g), ends: ends, lifts: lifts, known: map[int32]local{}, masks: map[thread][]uint64{}}
-	w.threads = w.r.begin(nil)
+// Walk begins a reply. When its text conforms it may go on with one of ends. Without a memory the walk has one of its own.
+func (g *Grammar) Walk(v *Vocabulary, ends []int32, m Memory) *Walk {
+	if m == nil {
+		m = brief{}
+	}
+	w := &Walk{v: v, r: newRunner(g), ends: ends, memory: m, masks: map[thread][]uint64{}}
+	w.threads, w.whole = w.r.begin(nil)
 	return w
 }
+
+// Size is how many ids there are.
+func (w *Walk) Size() int { return w.v.size }
 
 // Allowed marks in mask, of Vocabulary.Words words, the ids that may come next: bit id%64 of word id/64.
 func (w *Walk) Allowed(mask []uint64) {
 	clear(mask)
-	if w.lifted {
-		for id := range w.v.size {
-			mask[id/64] |= 1 << (id % 64)
-		}
-		return
-	}
 	if w.whole {
 		w.mark(mask, w.ends)
-	}
-	if !w.started {
-		w.mark(mask, w.lifts)
 	}
 	for _, t := range w.threads {
 		w.follow(mask, t)
@@ -84,7 +101,7 @@ func (w *Walk) follow(mask []uint64, t thread) {
 // search marks what stays in the rule of a thread, then what goes on in those that called it.
 func (w *Walk) search(mask []uint64, t thread) {
 	s := search{v: w.v, r: w.r, mask: mask}
-	l := w.local(t.at)
+	l := w.local(Place{t.at, t.frame == nil})
 	if t.frame.calls()+l.deepest > MaxDepth { // it could go too deep
 		s.threads = append(s.threads, t)
 		s.below(0, 0)
@@ -101,36 +118,27 @@ func (w *Walk) search(mask []uint64, t thread) {
 	}
 }
 
-func (w *Walk) local(at int32) local {
-	if int(at) < len(w.v.known) {
-		return w.v.known[at]
+func (w *Walk) local(p Place) Local {
+	if int(p.at) < len(w.v.known) {
+		return w.v.known[p.at]
 	}
-	l, ok := w.known[at]
+	l, ok := w.memory.Load(p)
 	if !ok {
-		if len(w.known) == maxKnown {
-			clear(w.known)
-		}
-		l = w.v.look(w.r.g, at)
-		w.known[at] = l
+		l = w.v.look(w.r.g, p.at, p.outer)
+		w.memory.Store(p, l)
 	}
 	return l
 }
 
 // Take goes on behind an id. One that was not allowed is the caller's mistake, and panics.
 func (w *Walk) Take(id int32) {
-	first := !w.started
-	w.started = true
-	switch {
-	case w.lifted:
-	case first && slices.Contains(w.lifts, id):
-		w.lifted = true
-	case w.whole && slices.Contains(w.ends, id):
+	if w.whole && slices.Contains(w.ends, id) {
 		w.threads, w.whole = w.threads[:0], false
-	default:
-		w.read(w.v.texts[id])
-		if len(w.threads) == 0 && !w.whole {
-			panic(fmt.Sprintf("grammar: id %d was not allowed", id))
-		}
+		return
+	}
+	w.read(w.v.texts[id])
+	if len(w.threads) == 0 && !w.whole {
+		panic(fmt.Sprintf("grammar: id %d was not allowed", id))
 	}
 }
 
@@ -143,8 +151,5 @@ func (w *Walk) read(text string) {
 	for i := range len(text) {
 		w.spare, w.whole = w.r.step(w.spare[:0], w.threads, text[i])
 		w.threads, w.spare = w.spare, w.threads
-	}
-	if text == "" {
-		w.threads = w.threads[:0]
 	}
 }

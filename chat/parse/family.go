@@ -112,5 +112,8 @@ func (f *Family) Dropped(text string) string {
 // Think returns the tags around reasoning; empty when the family has none of its own.
 func (f *Family) Think() (open, closing string) { return f.think.open, f.think.close }
 
+// Openings are the tags that begin calls, or what stands around them.
+func (f *Family) Openings() []string { return f.opens.all }
+
 // CallsTools reports whether the family reads calls at all.
 func (f *Family) CallsTools() bool { return f.Form != "" }

@@ -90,7 +90,9 @@ func glmArgument(p *Parser) state {
 	return glmBody
 }
 
-// isName reports whether a text can be the name of a tool.
+// IsName reports whether a text can be the name of a tool where calls are not written in JSON.
+func IsName(s string) bool { return isName(s) }
+
 func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -88,7 +88,7 @@ func readTools(o *wire.Offer, tools []chat.Value) *wire.Problem {
 		if f.Problem != nil {
 			return f.Problem
 		}
-		o.Add(wire.Tool{Name: name}, f.Text("description"), item, "input_schema")
+		o.Add(wire.Tool{Name: name, Strict: f.Flag("strict", false)}, f.Text("description"), item, "input_schema")
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
 	case "any":
 		choice.Mode = wire.Required
 	case "tool":
-		choice = wire.Choice{Mode: wire.Named, Name: c.Text("name")}
+		choice = wire.Choice{Mode: wire.Required, Only: []string{c.Text("name")}}
 	default:
 		return wire.Badf("tool_choice.type", "is %.40q; want auto, any, tool or none", kind)
 	}

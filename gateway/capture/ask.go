@@ -37,18 +37,11 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 	if p != nil {
 		return nil, p
 	}
-	format, p := s.gateway.format(r)
-	if p != nil {
-		return nil, p
-	}
-	if format != nil {
-		untrained = r.Options.Format.Param
-	}
 	renderer, variables, p := s.gateway.renderer(&r.Options)
 	if p != nil {
 		return nil, p
 	}
-	q := &asking{session: s, request: r, who: who, format: format, sampling: sampling, untrained: untrained, asked: asked(sampling, &r.Options),
+	q := &asking{session: s, request: r, who: who, sampling: sampling, untrained: untrained, asked: asked(sampling, &r.Options),
 		renderer: renderer, variables: variables, signal: make(chan struct{}, 1)}
 	call, p := q.place(ctx)
 	if call != nil || p != nil {
@@ -75,7 +68,7 @@ type asking struct {
 	session   *Session
 	request   *wire.Request
 	who       Caller
-	format    *format // nil for text
+	demand    *demand // nil for none
 	sampling  engine.Sampling
 	untrained string // why its turns do not train
 	renderer  *chat.Renderer

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"molt/chat"
@@ -24,13 +25,15 @@ type flight struct {
 	at      int32 // the point that it answers
 	asked   string
 	manner  manner
-	format  *format     // nil for text
+	demand  *demand     // nil for none
 	turn    forest.Turn // as it will be committed
 	request engine.Request
 	masked  int  // control strings in text from outside
 	rewrote bool // the template alone would have shown earlier turns differently
 	ctx     context.Context
 	cancel  context.CancelFunc
+
+	narrowed atomic.Bool // an id was kept out by the demand
 
 	mu     sync.Mutex // guards what follows
 	tokens []engine.Token
@@ -104,8 +107,8 @@ func (f *flight) resume(had engine.Reply, attempt int) (engine.Reply, error) {
 	r.Earlier = len(had.Tokens)
 	r.Sampling.MaxTokens -= len(had.Tokens)
 	r.Key.Turn ^= int32(attempt) << 24
-	if f.format != nil {
-		r.Constrain = func() engine.Constraint { return f.format.begin(had.Tokens) }
+	if f.demand != nil {
+		r.Constrain = func() engine.Constraint { return f.demand.begin(had.Tokens, &f.narrowed) }
 	}
 	if r.Sampling.MaxTokens < 1 {
 		had.Finish = traj.FinishLength
@@ -203,6 +206,9 @@ func (f *flight) fill(tokens []engine.Token, reply engine.Reply, r *reading, fou
 		t.Version = append(t.Version, k.Version)
 	}
 	t.Finish, t.Stop, t.Cached = reply.Finish, r.stop, reply.Cached
+	if f.narrowed.Load() {
+		t.Untrained = f.demand.why
+	}
 	if problem != nil {
 		t.Finish = traj.FinishAbort
 	}

@@ -5,6 +5,7 @@ import (
 
 	"molt/chat"
 	"molt/chat/parse"
+	"molt/chat/shape"
 	"molt/gateway/wire"
 )
 
@@ -24,13 +25,13 @@ func TestOpenings(t *testing.T) {
 		"mistral":     "{\"item\": \"pen\"}",
 		"deepseek":    "{\"item\": \"pen\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
 	}
-	for name, o := range openings {
+	for name, rest := range ends {
 		family, err := parse.Named(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, prompt := range []string{"assistant\n", "assistant\n<think>\n", "assistant\n<seed:think>\n"} {
-			for _, choice := range []wire.Choice{{Mode: wire.Named, Name: "lookup"}, {Mode: wire.Required}} {
+			for _, choice := range []wire.Choice{{Mode: wire.Required, Only: []string{"lookup"}}, {Mode: wire.Required}} {
 				parts, ok := forced(family, choice, prompt)
 				if !ok {
 					t.Fatalf("%s: no opening", name)
@@ -39,9 +40,10 @@ func TestOpenings(t *testing.T) {
 				for _, p := range parts {
 					text += p.Text
 				}
-				rest := ends[name]
-				if choice.Mode == wire.Required {
-					rest = "lookup" + o.behind + rest
+				rest := rest
+				if choice.Only == nil {
+					_, behind, _, _ := shape.Opening(family)
+					rest = "lookup" + behind + rest
 				}
 				p := family.New(prompt, offered)
 				p.Write(text, 0)

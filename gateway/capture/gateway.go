@@ -31,7 +31,9 @@ type Gateway struct {
 	piece  func() int                 // most bytes of text that one id stands for; 0 where that is not known
 	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
 
-	renderers renderers // of requests that set variables
+	renderers renderers                  // of requests that set variables
+	grammars  grammars                   // of what requests demand
+	code      func() func(string) string // spells control tokens for a grammar
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*Session
@@ -51,6 +53,7 @@ func New(c Config) (*Gateway, error) {
 	g.words = sync.OnceValue(func() *grammar.Vocabulary {
 		return newWords(c.Renderer.Tokenizer(), c.Generator.Capabilities().Vocab)
 	})
+	g.code = sync.OnceValue(func() func(string) string { return newCode(c.Renderer.Tokenizer()) })
 	g.piece = sync.OnceValue(func() int { return longestPiece(c.Renderer.Tokenizer()) })
 	if c.Folder != "" {
 		if err := g.acquire(); err != nil {

@@ -281,9 +281,9 @@ func TestChoices(t *testing.T) {
 }
 
 func TestForcedCalls(t *testing.T) {
-	w := newWorld(t, inOrder("{\"item\": \"pen\"}}\n</tool_call>", "lookup\", \"arguments\": {}}\n</tool_call>", "x"), nil)
+	w := newWorld(t, inOrder("{\"item\": \"pen\"}}\n</tool_call>", "lookup\", \"arguments\": {}}\n</tool_call>", "x"), func(c *Config) { c.Generator = plainEngine{c.Generator} })
 	r := request([]chat.Message{user("a")}, pens)
-	r.Options.Choose = wire.Choice{Mode: wire.Named, Name: "lookup"}
+	r.Options.Choose = wire.Choice{Mode: wire.Required, Only: []string{"lookup"}}
 	got := w.send(r, Caller{})
 	if len(got.ToolCalls) != 1 || got.ToolCalls[0].Name != "lookup" || got.ToolCalls[0].Arguments.String() != `{"item":"pen"}` {
 		t.Errorf("named: %+v", got)

@@ -31,14 +31,15 @@ func (q *asking) show() *wire.Problem {
 		return &wire.Problem{Class: wire.Broken, Message: fmt.Sprintf("the prompt shows %d images of %d", len(q.images), n)}
 	}
 	q.develop()
-	text, ids, p := g.force(q.request.Options.Choose, g.tail(q.prompt))
-	if p != nil {
+	var p *wire.Problem
+	if q.demand, p = g.demand(q.request, g.tail(q.prompt)); p != nil {
 		return p
 	}
-	if q.format != nil {
-		text, ids = g.closeFor(g.tail(q.prompt))
-	}
-	if text != "" {
+	if q.demand == nil && q.request.Options.Choose.Mode == wire.Required {
+		text, ids, p := g.force(q.request.Options.Choose, g.tail(q.prompt))
+		if p != nil {
+			return p
+		}
 		q.forced, q.shown.ids, q.prompt = text, slices.Concat(q.shown.ids, ids), slices.Concat(q.prompt, ids)
 	}
 	if q.shown.root || q.request.Options.Choices > 1 {
@@ -140,7 +141,7 @@ func (q *asking) flight(choice int) *flight {
 		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced, Untrained: q.untrained,
 	}
 	f.masked, f.rewrote = q.shown.masked, q.shown.rewrites
-	f.format = q.format
+	f.demand = q.demand
 	f.manner = s.gateway.manner(f.turn.Name, q.prompt, q.forced, q.tools, r)
 	seed := s.Options.Seed
 	if r.Options.Seed != nil {
@@ -155,8 +156,8 @@ func (q *asking) flight(choice int) *flight {
 		Session:  s.ID,
 		Tag:      fmt.Sprintf("session %s request %d choice %d", s.ID, q.ordinal, choice),
 	}
-	if f.format != nil {
-		f.request.Constrain = func() engine.Constraint { return f.format.begin(nil) }
+	if f.demand != nil {
+		f.request.Constrain = func() engine.Constraint { return f.demand.begin(nil, &f.narrowed) }
 	}
 	return f
 }

@@ -155,8 +155,8 @@ func asked(s engine.Sampling, o *wire.Options) string {
 	if o.Seed != nil {
 		seed = fmt.Sprint(*o.Seed)
 	}
-	text := fmt.Sprintf("temperature %v top_p %v top_k %d min_p %v max_tokens %d seed %s stop %q choose %d %s single %v format %q %s",
-		s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Name, o.Single, o.Format.Param, digest(o.Format.Schema))
+	text := fmt.Sprintf("temperature %v top_p %v top_k %d min_p %v max_tokens %d seed %s stop %q choose %d %q single %v format %q %s",
+		s.Temperature, s.TopP, s.TopK, s.MinP, s.MaxTokens, seed, o.Stop, o.Choose.Mode, o.Choose.Only, o.Single, o.Format.Param, digest(o.Format.Schema))
 	if s.Shapes() {
 		text += fmt.Sprintf(" bias %v frequency_penalty %v presence_penalty %v repetition_penalty %v min_tokens %d", s.Bias, s.FrequencyPenalty, s.PresencePenalty, s.RepetitionPenalty, s.MinTokens)
 	}

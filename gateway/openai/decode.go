@@ -170,9 +170,16 @@ func readTools(o *wire.Offer, tools []chat.Value) *wire.Problem {
 		if p := first(f.Problem, spec.Problem); p != nil {
 			return p
 		}
-		o.Add(wire.Tool{Name: name, Free: free}, spec.Text("description"), inner, "parameters")
+		o.Add(wire.Tool{Name: name, Free: free, Strict: spec.Flag("strict", false)}, spec.Text("description"), inner, "parameters")
 	}
 	return nil
+}
+
+// toolName is the name of a tool that is spelt as it is offered.
+func toolName(f *wire.Fields) string {
+	kind := f.Text("type")
+	inner, _ := f.Get(kind)
+	return wire.Read(inner, f.At(kind)).Text("name")
 }
 
 func first(a, b *wire.Problem) *wire.Problem {
@@ -233,7 +240,15 @@ func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
 		c := wire.Read(v, "tool_choice")
 		kind := strings.TrimSpace(c.Text("type"))
 		inner, _ := c.Get(kind)
-		choice = wire.Choice{Mode: wire.Named, Name: wire.Read(inner, wire.Join("tool_choice", kind)).Text("name")}
+		in := wire.Read(inner, wire.Join("tool_choice", kind))
+		if kind != "allowed_tools" {
+			choice = wire.Choice{Mode: wire.Required, Only: []string{in.Text("name")}}
+			break
+		}
+		var p *wire.Problem
+		if choice, p = in.Allowed(toolName); p != nil {
+			return p
+		}
 	default:
 		return wire.Badf("tool_choice", "is %.60s; want auto, none, required or a tool", v)
 	}

@@ -64,7 +64,7 @@ func TestDecodeOptions(t *testing.T) {
 	}
 	o := r.Options
 	if *o.Temperature != 0.5 || *o.TopP != 0.9 || *o.TopK != 0 || *o.MinP != 0.1 || *o.Seed != 1<<64-1 || o.Choices != 3 ||
-		!slices.Equal(o.Stop, []string{"x", "y"}) || !o.Logprobs || !o.TokenIDs || o.Choose != (wire.Choice{Mode: wire.Named, Name: "patch"}) {
+		!slices.Equal(o.Stop, []string{"x", "y"}) || !o.Logprobs || !o.TokenIDs || o.Choose.Mode != wire.Required || !slices.Equal(o.Choose.Only, []string{"patch"}) {
 		t.Errorf("%+v", o)
 	}
 	if got, want := wire.Transcript(r.Items), "user \"a\\nb\" [a] "+wiretest.PNGShown+" [b]\n"; got != want {

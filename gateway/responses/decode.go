@@ -43,7 +43,7 @@ func offer(o *wire.Offer, items []chat.Value, path, namespace string) *wire.Prob
 				return p
 			}
 		case kind == "function" || kind == "custom":
-			o.Add(wire.Tool{Namespace: namespace, Name: f.Need("name"), Free: kind == "custom"}, f.Text("description"), item, "parameters")
+			o.Add(wire.Tool{Namespace: namespace, Name: f.Need("name"), Free: kind == "custom", Strict: f.Flag("strict", false)}, f.Text("description"), item, "parameters")
 		}
 		if f.Problem != nil {
 			return f.Problem
@@ -104,14 +104,27 @@ func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
 		choice.Mode = wire.Required
 	case v.Kind() == chat.KindObject:
 		c := wire.Read(v, "tool_choice")
-		choice = wire.Choice{Mode: wire.Named, Name: c.Text("name")}
-		if space := c.Text("namespace"); space != "" {
-			choice.Name = space + "." + choice.Name
+		if c.Text("type") != "allowed_tools" {
+			choice = wire.Choice{Mode: wire.Required, Only: []string{toolName(c)}}
+			break
+		}
+		var p *wire.Problem
+		if choice, p = c.Allowed(toolName); p != nil {
+			return p
 		}
 	default:
 		return wire.Badf("tool_choice", "is %.60s; want auto, none, required or a tool", v)
 	}
 	return r.Choose(choice, "tool_choice")
+}
+
+// toolName is the name of a tool, with that of its namespace.
+func toolName(f *wire.Fields) string {
+	name := f.Text("name")
+	if space := f.Text("namespace"); space != "" {
+		name = space + "." + name
+	}
+	return name
 }
 
 // echo is what the response object repeats of the request, or its neutral form. Instructions and tools are not repeated:

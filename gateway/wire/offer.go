@@ -43,14 +43,37 @@ func (r *Request) ReadOffer(span []byte, seen *Seen, kind byte, read func(o *Off
 // Choose takes the choice of a tool when it can be kept. param names the request's field, for problems.
 func (r *Request) Choose(c Choice, param string) *Problem {
 	r.Options.Choose = c
-	if c.Mode == None || c.Mode == Auto {
+	if c.Mode == None || c.Mode == Auto && c.Only == nil {
 		return nil
 	}
-	if _, offered := r.Names[c.Name]; c.Mode == Named && !offered {
-		return Badf(param, "names %.60q, which is not among the tools", c.Name)
+	for _, name := range c.Only {
+		if _, offered := r.Names[name]; !offered {
+			return Badf(param, "names %.60q, which is not among the tools", name)
+		}
 	}
 	if len(r.Tools) == 0 {
 		return Badf(param, "is set, but no tools are offered")
 	}
 	return nil
+}
+
+// Allowed reads a choice among some of the tools: {"mode": "auto" or "required", "tools": [...]}. name reads the name of one.
+func (f *Fields) Allowed(name func(tool *Fields) string) (Choice, *Problem) {
+	var c Choice
+	switch mode := f.Text("mode"); mode {
+	case "auto":
+	case "required":
+		c.Mode = Required
+	default:
+		f.fail(f.At("mode"), "is %.40q; want auto or required", mode)
+	}
+	for i, v := range f.Items("tools") {
+		in := Read(v, Index(f.At("tools"), i))
+		c.Only = append(c.Only, name(in))
+		f.adopt(in)
+	}
+	if len(c.Only) == 0 || len(c.Only) > MaxTools {
+		f.fail(f.At("tools"), "has %d entries; want 1 to %d", len(c.Only), MaxTools)
+	}
+	return c, f.Problem
 }

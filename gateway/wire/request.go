@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"molt/chat"
@@ -94,10 +95,18 @@ func (f *Fields) ReadFormat(name string) Format {
 	return out
 }
 
-// Choice says whether tools may or must be called.
+// Choice says whether tools may or must be called, and which.
 type Choice struct {
 	Mode ChoiceMode
-	Name string // of Named
+	Only []string // names of tools; nil for any
+}
+
+// Offers lists the tools that may be called.
+func (c *Choice) Offers(tools []chat.ToolSpec) []chat.ToolSpec {
+	if c.Only == nil {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t chat.ToolSpec) bool { return !slices.Contains(c.Only, t.Name) })
 }
 
 // ChoiceMode is the manner of a Choice.
@@ -107,7 +116,6 @@ const (
 	Auto ChoiceMode = iota
 	None
 	Required
-	Named
 )
 
 // Names tells the parts of a tool's name, which templates show as one.
@@ -118,6 +126,7 @@ type Tool struct {
 	Namespace string // "" for none
 	Name      string
 	Free      bool // takes text instead of JSON
+	Strict    bool // its arguments must follow its schema
 }
 
 // Add enters a tool and returns the name that templates show.
@@ -136,6 +145,16 @@ func (n Names) Of(name string) Tool {
 		return t
 	}
 	return Tool{Name: name}
+}
+
+// Strict reports whether the arguments of any tool must follow its schema.
+func (n Names) Strict() bool {
+	for _, t := range n {
+		if t.Strict {
+			return true
+		}
+	}
+	return false
 }
 
 // Handles are names that we mint and clients send back: a prefix, an underscore, the turn's own name, and perhaps an
