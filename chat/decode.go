@@ -12,12 +12,25 @@ import (
 // OpenAI form with these under "function"; arguments are an object or the JSON text of one. A key that is not understood
 // is refused unless it is null: what is ignored silently is trained on silently.
 func DecodeMessages(v Value) ([]Message, error) {
+	return decodeMessages(v, decodeText)
+}
+
+// DecodeShown is DecodeMessages for a policy that may see: a part may also be
+// {"type": "image_url", "image_url": {"url": "data:image/…;base64,…"}}.
+func DecodeShown(v Value) ([]Message, error) {
+	return decodeMessages(v, decodePart)
+}
+
+// partDecoder reads a part of content; false for one that it does not understand.
+type partDecoder func(Value) (Part, bool, error)
+
+func decodeMessages(v Value, part partDecoder) ([]Message, error) {
 	if v.Kind() != KindArray {
 		return nil, fmt.Errorf("chat: messages are of type %s; want an array", v.Kind())
 	}
 	messages := make([]Message, len(v.Items()))
 	for i, item := range v.Items() {
-		if err := decodeMessage(item, &messages[i]); err != nil {
+		if err := decodeMessage(item, &messages[i], part); err != nil {
 			return nil, fmt.Errorf("chat: message %d: %w", i, err)
 		}
 		if err := messages[i].validate(); err != nil {
@@ -27,7 +40,7 @@ func DecodeMessages(v Value) ([]Message, error) {
 	return messages, nil
 }
 
-func decodeMessage(v Value, m *Message) (err error) {
+func decodeMessage(v Value, m *Message, part partDecoder) (err error) {
 	if v.Kind() != KindObject {
 		return fmt.Errorf("it is of type %s; want an object", v.Kind())
 	}
@@ -36,7 +49,7 @@ func decodeMessage(v Value, m *Message) (err error) {
 		case "role":
 			m.Role, err = Role(f.Value.Text()), wantString(f)
 		case "content":
-			m.Content, err = decodeContent(f.Value)
+			err = decodeContent(m, f.Value, part)
 		case "reasoning_content", "reasoning":
 			m.Reasoning, err = optionalText(f)
 		case "tool_calls":
@@ -76,25 +89,51 @@ func optionalText(f Member) (string, error) {
 	return f.Value.Text(), wantString(f)
 }
 
-func decodeContent(v Value) (string, error) {
+func decodeContent(m *Message, v Value, decode partDecoder) error {
 	switch v.Kind() {
 	case KindNull:
-		return "", nil
+		return nil
 	case KindString:
-		return v.Text(), nil
+		m.Content = v.Text()
+		return nil
 	case KindArray:
-		var text strings.Builder
-		for i, part := range v.Items() {
-			kind, _ := part.Get("type")
-			content, ok := part.Get("text")
-			if kind.Text() != "text" || !ok || content.Kind() != KindString {
-				return "", fmt.Errorf(`content part %d is %.60s; only {"type": "text", "text": …} is understood`, i, part)
-			}
-			text.WriteString(content.Text())
-		}
-		return text.String(), nil
+	default:
+		return fmt.Errorf("content is of type %s; want a string, null or an array of parts", v.Kind())
 	}
-	return "", fmt.Errorf("content is of type %s; want a string, null or an array of parts", v.Kind())
+	var parts []Part
+	var text strings.Builder
+	for i, item := range v.Items() {
+		part, ok, err := decode(item)
+		if err != nil {
+			return fmt.Errorf("content part %d %w", i, err)
+		}
+		if !ok {
+			return fmt.Errorf(`content part %d is %.60s; only {"type": "text", "text": …} is understood`, i, item)
+		}
+		text.WriteString(part.Text)
+		parts = append(parts, part)
+	}
+	if m.Put(parts...); !m.HasImages() {
+		m.Content = text.String()
+	}
+	return nil
+}
+
+func decodeText(v Value) (Part, bool, error) {
+	kind, _ := v.Get("type")
+	text, ok := v.Get("text")
+	return Part{Text: text.Text()}, kind.Text() == "text" && ok && text.Kind() == KindString, nil
+}
+
+func decodePart(v Value) (Part, bool, error) {
+	kind, _ := v.Get("type")
+	link, ok := v.Get("image_url")
+	if kind.Text() != "image_url" || !ok {
+		return decodeText(v)
+	}
+	url, _ := link.Get("url")
+	image, err := DataURL(url.Text())
+	return Part{Image: image}, true, err
 }
 
 func decodeCalls(v Value) ([]ToolCall, error) {

@@ -37,6 +37,7 @@ func TestDecodeMessagesRefuses(t *testing.T) {
 		{`[{"content":"x"}]`, `message 0: role ""`},
 		{`[{"role":"user","content":7}]`, "content is of type integer"},
 		{`[{"role":"user","content":[{"type":"image_url","image_url":"x"}]}]`, "content part 0"},
+		{`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"` + (&Image{Media: "image/png", data: encoded(t, "png")}).DataURL() + `"}}]}]`, "content part 0"},
 		{`[{"role":"user","content":"x","weight":1}]`, `key "weight" is not understood; remove it`},
 		{`[{"role":"user","content":"x","tool_calls":[{"name":"f","arguments":{}}]}]`, "only an assistant"},
 		{`[{"role":"assistant","tool_calls":[{"name":"f","arguments":"{"}]}]`, "tool call 0: arguments"},
@@ -59,5 +60,20 @@ func TestDecodeTools(t *testing.T) {
 	}
 	if _, err := DecodeTools(parse(t, `[{"type":"function","function":{}}]`)); err == nil {
 		t.Error("a tool without a name was accepted")
+	}
+}
+
+func TestDecodeShown(t *testing.T) {
+	row := func(url string) Value {
+		return parse(t, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"`+url+`"}},{"type":"text","text":"b"}]}]`)
+	}
+	picture := testImage(t)
+	messages, err := DecodeShown(row(picture.DataURL()))
+	want := NewMessage(User, Part{Text: "a"}, Part{Image: picture}, Part{Text: "b"})
+	if err != nil || len(messages) != 1 || !messages[0].Equal(&want) {
+		t.Errorf("%+v, %v", messages, err)
+	}
+	if _, err := DecodeShown(row("http://10.0.0.1/a.png")); err == nil || !strings.Contains(err.Error(), `message 0: content part 1 is "http://10.0.0.1/a.png"; images are not fetched`) {
+		t.Errorf("%v", err)
 	}
 }

@@ -53,10 +53,10 @@ func (r *Renderer) sees(messages []Message) error {
 	return nil
 }
 
-// place finds the placeholders of the images of messages among ids that show no others.
-func (r *Renderer) place(ids []int32, messages []Message) ([]int, error) {
+// Place finds the placeholders of the images of messages among ids that show no others.
+func (r *Renderer) Place(ids []int32, messages []Message) ([]int, error) {
 	if r.image == "" {
-		return nil, nil
+		return nil, r.sees(messages)
 	}
 	images := Images(messages...)
 	var places []int

@@ -134,7 +134,7 @@ func (r *Renderer) Prompt(c Conversation) (Observation, error) {
 		return Observation{}, err
 	}
 	o := text.observe()
-	o.Images, err = r.place(o.IDs, c.Messages)
+	o.Images, err = r.Place(o.IDs, c.Messages)
 	return o, err
 }
 
@@ -171,6 +171,6 @@ func (r *Renderer) Bridge(before Conversation, turn Message, next []Message, las
 		return Observation{}, fmt.Errorf("chat: bridging to the next turn: its first token is not the end of the last: %w", ErrNotLocal)
 	}
 	o.IDs = r.shown(o.IDs, last)
-	o.Images, err = r.place(o.IDs, next)
+	o.Images, err = r.Place(o.IDs, next)
 	return o, err
 }

@@ -60,15 +60,16 @@ func broken(format string, args ...any) error {
 }
 
 // keep appends a node: what was shown, then what was sampled.
-func (s *Session) keep(o chat.Observation, reply engine.Reply, temperature float32, reason chat.Reason) {
+func (s *Session) keep(o chat.Observation, images []traj.Image, reply engine.Reply, temperature float32, reason chat.Reason) {
 	n := traj.Node{
 		Parent:      s.leaf,
 		Observation: slices.Clone(o.IDs),
+		Images:      images,
 		Temperature: temperature,
 		Finish:      reply.Finish,
 	}
 	if reason != "" {
-		n.Parent, s.ids = -1, nil
+		n.Parent, s.ids, s.images = -1, nil, nil
 		if len(s.nodes) > 0 {
 			n.NewSegment = string(reason)
 		}
@@ -80,7 +81,26 @@ func (s *Session) keep(o chat.Observation, reply engine.Reply, temperature float
 	}
 	s.leaf = len(s.nodes)
 	s.nodes = append(s.nodes, n)
+	s.images = append(s.images, traj.Shift(images, len(s.ids))...)
 	s.ids = append(append(s.ids, n.Observation...), n.Sampled...)
+}
+
+// sees refuses images where the model is for text only.
+func (g *Gateway) sees(messages []chat.Message) error {
+	if n := len(chat.Images(messages...)); n > 0 && !g.config.Generator.Capabilities().Images {
+		return fmt.Errorf("%d images are shown, and the model is a text-only model: leave them out", n)
+	}
+	return nil
+}
+
+// placed are the images of the messages that an observation shows.
+func placed(o chat.Observation, messages []chat.Message) []traj.Image {
+	var images []traj.Image
+	for i, at := range o.Images {
+		m := chat.Images(messages...)[i]
+		images = append(images, traj.Image{At: at, Digest: m.Digest, Media: m.Media, Data: m.Data()})
+	}
+	return images
 }
 
 // identical checks token identity for the newest node: the ids along its path are those that the engine was given, and

@@ -23,6 +23,7 @@ type Session struct {
 	path    chat.Conversation // what the current segment shows, ending with the last sampled turn; empty before the first
 	start   chat.Conversation // what Begin was given, until the first turn
 	ids     []int32           // all ids of the current segment
+	images  []traj.Image      // that they show
 	nodes   []traj.Node
 	leaf    int // the node that the current segment ends with
 	closed  bool
@@ -58,38 +59,42 @@ func (s *Session) Answer(ctx context.Context, request chat.Conversation) (chat.R
 	if err := request.Validate(); err != nil {
 		return chat.Reply{}, fmt.Errorf("gateway: %s: %w", s.name, err)
 	}
-	observation, reason, err := s.observe(request)
+	if err := s.gateway.sees(request.Messages); err != nil {
+		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", s.name, len(s.nodes), err)
+	}
+	observation, images, reason, err := s.observe(request)
 	if err != nil {
 		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", s.name, len(s.nodes), err)
 	}
-	reply, err := s.sample(ctx, observation, reason)
+	reply, err := s.sample(ctx, observation, images, reason)
 	if err != nil {
 		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", s.name, len(s.nodes), err)
 	}
 	return s.read(request, observation, reply), nil
 }
 
-// observe renders what the policy is shown next. reason is why that starts a new segment, "" when it does not.
-func (s *Session) observe(request chat.Conversation) (chat.Observation, chat.Reason, error) {
+// observe renders what the policy is shown next, and names the images of it. reason is why that starts a new segment, "" when
+// it does not.
+func (s *Session) observe(request chat.Conversation) (chat.Observation, []traj.Image, chat.Reason, error) {
 	d := chat.Stitch(s.path, request)
 	if d.Reason == "" {
 		n := len(s.path.Messages) - 1
 		o, err := s.gateway.config.Renderer.Bridge(chat.Conversation{Messages: s.path.Messages[:n], Tools: s.path.Tools},
 			s.path.Messages[n], d.Next, s.ids[len(s.ids)-1])
 		if !errors.Is(err, chat.ErrNotLocal) {
-			return o, "", err
+			return o, placed(o, d.Next), "", err
 		}
 		d.Reason = chat.NotLocal
 	}
 	o, err := s.gateway.config.Renderer.Prompt(request)
-	return o, d.Reason, err
+	return o, placed(o, request.Messages), d.Reason, err
 }
 
 // sample asks the engine for the next turn and keeps what it returns.
-func (s *Session) sample(ctx context.Context, o chat.Observation, reason chat.Reason) (engine.Reply, error) {
-	prompt := slices.Concat(s.ids, o.IDs)
+func (s *Session) sample(ctx context.Context, o chat.Observation, images []traj.Image, reason chat.Reason) (engine.Reply, error) {
+	prompt, shown := slices.Concat(s.ids, o.IDs), slices.Concat(s.images, traj.Shift(images, len(s.ids)))
 	if reason != "" {
-		prompt = o.IDs
+		prompt, shown = o.IDs, images
 	}
 	sampling, err := s.room(o, prompt)
 	if err != nil {
@@ -97,6 +102,7 @@ func (s *Session) sample(ctx context.Context, o chat.Observation, reason chat.Re
 	}
 	r := engine.Request{
 		Prompt:   prompt,
+		Images:   shown,
 		Sampling: sampling,
 		Key:      engine.Key{Seed: s.options.Seed, Group: s.options.Group, Sample: int32(s.options.Sample), Turn: int32(len(s.nodes))},
 		Session:  s.name,
@@ -113,7 +119,7 @@ func (s *Session) sample(ctx context.Context, o chat.Observation, reason chat.Re
 		return engine.Reply{}, err
 	}
 	if len(reply.Tokens) > 0 {
-		s.keep(o, reply, sampling.Temperature, reason)
+		s.keep(o, images, reply, sampling.Temperature, reason)
 		if err := s.identical(r.Prompt); err != nil {
 			return engine.Reply{}, err
 		}

@@ -6,17 +6,18 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"molt/chat"
 	"molt/engine"
 )
 
-// Text captures one rollout of literal text. Of messages only the content counts; the policy's replies are the decoded ids
-// and nothing is parsed. It is for one goroutine.
+// Text captures one rollout of literal text. Of messages only the content counts, and the images, whose placeholders stand in
+// the content; the policy's replies are the decoded ids and nothing is parsed. It is for one goroutine.
 type Text struct {
 	Session
-	begun string
+	begun []chat.Message
 }
 
 // OpenText starts the literal session of one rollout.
@@ -31,14 +32,15 @@ func (g *Gateway) OpenText(o Options) (*Text, error) {
 // Begin says what the policy sees first. It must be called once, before Turn.
 func (t *Text) Begin(messages []chat.Message, tools []chat.ToolSpec) error {
 	switch {
-	case t.begun != "" || len(t.nodes) > 0:
+	case t.begun != nil || len(t.nodes) > 0:
 		return fmt.Errorf("gateway: %s: it has begun already", t.name)
 	case len(tools) > 0:
 		return fmt.Errorf("gateway: %s: literal text offers no tools; write them into it", t.name)
 	}
-	if t.begun = contents(messages); t.begun == "" {
+	if contents(messages) == "" {
 		return fmt.Errorf("gateway: %s: the policy must see something first", t.name)
 	}
+	t.begun = slices.Clone(messages)
 	return nil
 }
 
@@ -55,13 +57,20 @@ func (t *Text) Turn(ctx context.Context, observation []chat.Message) (chat.Reply
 	if t.closed {
 		return chat.Reply{}, fmt.Errorf("gateway: %s: it is closed", t.name)
 	}
-	text, reason := contents(observation), chat.Reason("")
+	reason := chat.Reason("")
 	if len(t.nodes) == 0 {
-		text, reason = t.begun, chat.NewRoot
+		observation, reason = t.begun, chat.NewRoot
 	}
 	tok := t.gateway.config.Renderer.Tokenizer()
-	shown := chat.Observation{IDs: tok.EncodeSpecial(text)}
-	reply, err := t.sample(ctx, shown, reason)
+	shown := chat.Observation{IDs: tok.EncodeSpecial(contents(observation))}
+	err := t.gateway.sees(observation)
+	if err == nil {
+		shown.Images, err = t.gateway.config.Renderer.Place(shown.IDs, observation)
+	}
+	if err != nil {
+		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", t.name, len(t.nodes), err)
+	}
+	reply, err := t.sample(ctx, shown, placed(shown, observation), reason)
 	if err != nil {
 		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", t.name, len(t.nodes), err)
 	}

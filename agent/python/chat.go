@@ -40,7 +40,7 @@ func contextOf(c agent.ChatContext) map[string]any {
 		tools = agent.WireTools(c.Task.Tools)
 	}
 	return map[string]any{
-		"messages": agent.Wire(c.Task.Messages), "tools": tools, "prompt": c.Task.Prompt(), "label": c.Task.Label, "images": []any{},
+		"messages": agent.Wire(c.Task.Messages), "tools": tools, "prompt": c.Task.Prompt(), "label": c.Task.Label, "images": urls(chat.Images(c.Task.Messages...)),
 		"base_url": c.Address.OpenAI(), "session_url": c.Address.URL, "model_name": c.Address.Model, "api_key": c.Address.Key,
 		"session_id": c.Address.Session, "sampling_params": settings(c.Sampling), "max_length": c.MaxLength,
 	}

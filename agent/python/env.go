@@ -39,14 +39,19 @@ func (e *env) Reset(ctx context.Context, task agent.Task) (agent.Start, error) {
 	}
 	e.process, e.rollout, e.label = m, e.pool.name(), task.Label
 	var begun struct {
-		Observation string `json:"observation"`
+		Observation string   `json:"observation"`
+		Images      pictures `json:"images"`
 	}
 	state := map[string]any{"observation": prompt, "label": task.Label}
+	if images := chat.Images(task.Messages...); len(images) > 0 {
+		state["images"] = urls(images)
+	}
 	if err := m.call(ctx, "reset", request{Rollout: e.rollout, State: state}, &begun); err != nil {
 		return agent.Start{}, e.pool.typed(m, err)
 	}
 	e.text.WriteString(begun.Observation)
-	return agent.Start{Messages: literal(begun.Observation)}, nil
+	messages, err := literal(begun.Observation, begun.Images)
+	return agent.Start{Messages: messages}, err
 }
 
 // Step implements agent.Env.
@@ -62,7 +67,9 @@ func (e *env) Step(ctx context.Context, a agent.Action) (agent.Result, error) {
 	}
 	e.text.WriteString(a.Text)
 	e.text.WriteString(said.Observation)
-	result.Observation = literal(said.Observation)
+	if result.Observation, err = literal(said.Observation, said.Images); err != nil {
+		return agent.Result{}, err
+	}
 	if result.Sampling != (agent.Sampling{}) {
 		e.sampling = e.sampling.With(result.Sampling)
 	}
@@ -80,7 +87,29 @@ func (e *env) Close() error {
 	return e.process.call(ctx, "close", request{Rollout: e.rollout}, &struct{}{})
 }
 
-func literal(text string) []chat.Message { return []chat.Message{{Role: chat.User, Content: text}} }
+// pictures are images as the worker sends them, in base64.
+type pictures []string
+
+// literal is text as it is, and the images whose placeholders its author wrote into it.
+func literal(text string, images pictures) ([]chat.Message, error) {
+	parts := []chat.Part{{Text: text}}
+	for i, data := range images {
+		image, err := chat.Base64Image(data)
+		if err != nil {
+			return nil, fmt.Errorf("image %d of the agent %w", i, err)
+		}
+		parts = append(parts, chat.Part{Image: image})
+	}
+	return []chat.Message{chat.NewMessage(chat.User, parts...)}, nil
+}
+
+func urls(images []*chat.Image) []string {
+	list := make([]string, len(images))
+	for i, image := range images {
+		list[i] = image.DataURL()
+	}
+	return list
+}
 
 // outcome is a Result as the worker sends it. Numbers that JSON cannot say travel as text.
 type outcome struct {
@@ -90,7 +119,7 @@ type outcome struct {
 	Terminated  bool               `json:"terminated"`
 	Truncated   bool               `json:"truncated"`
 	Info        map[string]float64 `json:"info"`
-	Images      int                `json:"images"`
+	Images      pictures           `json:"images"`
 	Sampling    map[string]any     `json:"sampling_params"`
 }
 
@@ -99,9 +128,6 @@ func (o *outcome) result() (agent.Result, error) {
 	if o.Score != nil {
 		score := number(*o.Score)
 		r.Score = &score
-	}
-	if o.Images > 0 {
-		return r, fmt.Errorf("the agent returned %d images; the model takes text alone", o.Images)
 	}
 	var err error
 	r.Sampling, err = asked(o.Sampling)

@@ -71,17 +71,18 @@ func open(t *testing.T, file string, change func(*Config)) (*Pool, Kind, *safe) 
 type literalPolicy struct {
 	*agent.Scripted
 	shown    []string
+	images   []int // that came with each
 	sampling agent.Sampling
 }
 
 func (p *literalPolicy) Begin(m []chat.Message, tools []chat.ToolSpec) error {
-	p.shown = append(p.shown, m[0].Content)
+	p.shown, p.images = append(p.shown, m[0].Content), append(p.images, len(chat.Images(m...)))
 	return p.Scripted.Begin(m, tools)
 }
 
 func (p *literalPolicy) Turn(ctx context.Context, m []chat.Message) (chat.Reply, error) {
 	if m != nil {
-		p.shown = append(p.shown, m[0].Content)
+		p.shown, p.images = append(p.shown, m[0].Content), append(p.images, len(chat.Images(m...)))
 	}
 	return p.Scripted.Turn(ctx, m)
 }
@@ -136,7 +137,6 @@ func TestEnvFails(t *testing.T) {
 		"dies":        {traj.Harness, "exit status 3; it last printed: "},
 		"nan":         {traj.Grader, "reward NaN"},
 		"nothing":     {traj.Harness, "TypeError: step returned NoneType; want molt.agents.Result"},
-		"images":      {traj.Harness, "the agent returned 1 images"},
 		"greedy":      {traj.Harness, "sampling_params temperature = 0"},
 	} {
 		r, _ := play(t, pool, label, "CAT", "HARE")

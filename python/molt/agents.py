@@ -20,9 +20,12 @@ Every rollout has a new object of the class.
 from __future__ import annotations
 
 import abc
+import base64
 import copy
 import dataclasses
+import io
 import math
+import os
 import typing
 
 __all__ = ["ChatAgent", "ChatAgentRunner", "ChatContext", "Env", "Result", "Runner", "SamplingParams", "StepEnvRunner"]
@@ -61,6 +64,8 @@ class Result:
     truncated: bool = False  # the environment stops before the end
     info: dict = dataclasses.field(default_factory=dict)  # numbers become metrics; anything else is skipped
     score: typing.Any = None
+    # Shown with the observation, which holds the model's placeholder for each: encoded bytes, a path (os.PathLike), a data
+    # URI, or an object with convert and save, as PIL's images have. A chat agent's are not used: it shows its own.
     images: list | None = None
     sampling_params: typing.Any = None  # for the turns that follow
 
@@ -69,8 +74,8 @@ class Env(abc.ABC):
     """A world in which the policy acts, one turn at a time."""
 
     async def reset(self, state: dict) -> dict:
-        """Begin. `state` is {"observation": the prompt as the template renders it, "label": …}. What is returned has
-        the same keys; its observation is what the policy sees first."""
+        """Begin. `state` is {"observation": the prompt as the template renders it, "label": …}, and "images" (data URIs)
+        where the row has some. What is returned has the same keys; its observation is what the policy sees first."""
         return state
 
     @abc.abstractmethod
@@ -176,9 +181,30 @@ def checked(result, where: str) -> dict:
         "terminated": bool(result.terminated),
         "truncated": bool(result.truncated),
         "info": info,
-        "images": len(result.images or []),
+        "images": pictures(result.images, where),
         "sampling_params": None if result.sampling_params is None else dict(_items(result.sampling_params)),
     }
+
+
+def pictures(images, where: str) -> list:
+    """The encoded bytes of images, in base64."""
+    return [base64.b64encode(_encoded(image, f"image {i} of {where}")).decode() for i, image in enumerate(images or [])]
+
+
+def _encoded(image, what: str) -> bytes:
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        return bytes(image)
+    if isinstance(image, os.PathLike):
+        with open(image, "rb") as f:
+            return f.read()
+    if isinstance(image, str) and image.startswith("data:image/") and ";base64," in image:
+        return base64.b64decode(image.split(";base64,", 1)[1], validate=True)
+    if hasattr(image, "save") and hasattr(image, "convert"):
+        file = io.BytesIO()
+        image.convert("RGB").save(file, format="PNG")
+        return file.getvalue()
+    shown = f"{image[:40]!r}" if isinstance(image, str) else type(image).__name__
+    raise TypeError(f"{what} is {shown}; want encoded bytes, a path (pathlib.Path), a data:image/…;base64 URI or an image of PIL")
 
 
 def _items(params):

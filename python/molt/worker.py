@@ -4,7 +4,7 @@ It reads one JSON request a line from what was standard input, and writes one JS
 output. What the agent itself prints goes to standard error. Requests run side by side on one event loop:
 
     {"id": 1, "do": "hello"}                                    → {"id": 1, "ok": {"kind": "env" | "chat", …}}
-    {"id": 2, "do": "reset", "rollout": "a", "state": {…}}      → {"id": 2, "ok": {"observation": …}}
+    {"id": 2, "do": "reset", "rollout": "a", "state": {…}}      → {"id": 2, "ok": {"observation": …, "images": […]}}
     {"id": 3, "do": "step", "rollout": "a", "state": {…}}       → {"id": 3, "ok": {"reward": …}}
     {"id": 4, "do": "close", "rollout": "a"}                    → {"id": 4, "ok": {}}
     {"id": 5, "do": "run", "rollout": "b", "context": {…}}      → {"id": 5, "ok": {"reward": …}}
@@ -107,7 +107,7 @@ class Worker:
         if not isinstance(begun, dict) or not isinstance(begun.get("observation"), str):
             raise TypeError('reset must return a dict with the text "observation"')
         self.labels[name] = begun.get("label", self.labels[name])
-        return {"observation": begun["observation"]}
+        return {"observation": begun["observation"], "images": agents.pictures(begun.get("images", state.get("images")), "reset")}
 
     async def do_step(self, request):
         name, state = request["rollout"], dict(request["state"])

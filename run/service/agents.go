@@ -66,6 +66,9 @@ func (a *agents) get(ctx context.Context, o *order) (*doors.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(chat.Images(o.messages...)) > 0 && !a.generator.Capabilities().Images {
+		return nil, errors.New("messages: they show images, and the model is a text-only model: leave them out")
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	opened := a.open[o.Agent]

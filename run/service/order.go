@@ -72,7 +72,7 @@ func readOrder(body []byte, m most) (*order, error) {
 		bad("prompt and messages: want one of them")
 	case given:
 		var err error
-		if o.messages, err = chat.DecodeMessages(o.Messages); err != nil {
+		if o.messages, err = chat.DecodeShown(o.Messages); err != nil {
 			bad("messages: %w", err)
 		} else if len(o.messages) == 0 {
 			bad("messages is empty")

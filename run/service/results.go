@@ -23,6 +23,14 @@ type result struct {
 	Info     map[string]float64 `json:"info,omitempty"`
 	Turns    int                `json:"turns"`
 	Segments []segment          `json:"segments"`
+	Images   []picture          `json:"images,omitempty"` // that the segments show, each once
+}
+
+// picture is an image with its bytes, which JSON has in base64.
+type picture struct {
+	Digest string `json:"digest"`
+	Media  string `json:"media_type"`
+	Data   []byte `json:"data"`
 }
 
 // segment is traj.Segment.
@@ -33,6 +41,7 @@ type segment struct {
 	Version []traj.Version `json:"version"`
 	Temp    []float32      `json:"temperature"`
 	Node    []int32        `json:"node"`
+	Images  []traj.Image   `json:"images,omitempty"`
 }
 
 func resultOf(r *traj.Rollout) result {
@@ -41,9 +50,27 @@ func resultOf(r *traj.Rollout) result {
 		o.Reward, o.Score = &r.Reward, &r.Score
 	}
 	for _, s := range r.Segments() {
-		o.Segments = append(o.Segments, segment{s.Tokens, s.Action, s.LogpGen, s.Version, s.Temp, s.Node})
+		o.Segments = append(o.Segments, segment{s.Tokens, s.Action, s.LogpGen, s.Version, s.Temp, s.Node, s.Images})
 	}
+	o.Images = picturesOf(r)
 	return o
+}
+
+// picturesOf lists the images of rollouts, each once.
+func picturesOf(rollouts ...*traj.Rollout) []picture {
+	var all []picture
+	seen := map[string]bool{}
+	for _, r := range rollouts {
+		for i := range r.Nodes {
+			for _, m := range r.Nodes[i].Images {
+				if !seen[m.Digest] {
+					seen[m.Digest] = true
+					all = append(all, picture{m.Digest, m.Media, m.Data})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // lane is one tensor of the file.
@@ -88,7 +115,7 @@ func writeSafetensors(w io.Writer, meta map[string]string, rollouts []*traj.Roll
 			return dst
 		}
 	}
-	return writeLanes(w, meta, []lane{
+	lanes := []lane{
 		{"version", "I64", 8, tokens, each(func(d []byte, s *traj.Segment, i int) []byte { return le.AppendUint64(d, uint64(s.Version[i])) })},
 		{"segment_offsets", "I64", 8, len(segments) + 1, func(d []byte) []byte {
 			at := 0
@@ -116,7 +143,11 @@ func writeSafetensors(w io.Writer, meta map[string]string, rollouts []*traj.Roll
 			}
 			return append(d, 0)
 		})},
-	})
+	}
+	for _, p := range picturesOf(rollouts...) {
+		lanes = append(lanes, lane{"image." + p.Digest, "U8", 1, len(p.Data), func(d []byte) []byte { return append(d, p.Data...) }})
+	}
+	return writeLanes(w, meta, lanes)
 }
 
 // writeLanes writes a safetensors file. Wide values come first, so that each tensor begins at a multiple of its width.
@@ -153,10 +184,16 @@ func metadata(t *task, rollouts []*traj.Rollout) (map[string]string, error) {
 		Outcome traj.Outcome       `json:"outcome"`
 		Detail  string             `json:"detail,omitzero"`
 		Info    map[string]float64 `json:"info,omitempty"`
+		Images  [][]traj.Image     `json:"images,omitempty"` // of each segment, where one shows any
 	}
 	list := make([]about, len(rollouts))
 	for i, r := range rollouts {
-		list[i] = about{r.Sample, r.Outcome, r.Detail, r.Info}
+		list[i] = about{Sample: r.Sample, Outcome: r.Outcome, Detail: r.Detail, Info: r.Info}
+		if len(picturesOf(r)) > 0 {
+			for _, s := range r.Segments() {
+				list[i].Images = append(list[i].Images, s.Images)
+			}
+		}
 	}
 	text, err := json.Marshal(list)
 	return map[string]string{"format": "molt-rollouts", "version": "1", "id": t.id, "n": strconv.Itoa(t.order.N), "rollouts": string(text)}, err

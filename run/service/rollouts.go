@@ -196,7 +196,11 @@ func (r *rollouts) want(k queue.Key, run *running, letIn chan struct{}, s agent.
 
 // bytesOf is what a rollout takes up, about.
 func bytesOf(r *traj.Rollout) int64 {
-	return int64(perRollout + len(r.Detail) + r.Tokens()*4 + r.Sampled()*12)
+	images := 0
+	for _, p := range picturesOf(r) {
+		images += len(p.Data)
+	}
+	return int64(perRollout + len(r.Detail) + r.Tokens()*4 + r.Sampled()*12 + images)
 }
 
 const (

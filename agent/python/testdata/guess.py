@@ -34,8 +34,6 @@ class Guess(Env):
             return Result(reward=float("nan"))
         if label == "NOTHING":
             return None
-        if label == "IMAGES":
-            return Result(images=["data:"])
         if label == "GREEDY":
             return Result(sampling_params={"temperature": 0})
         if said == label:
