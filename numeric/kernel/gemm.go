@@ -38,25 +38,25 @@ func Gemm(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, a
 
 func gemmPlain(c []float32, ldc int, a []float32, rowA, colA int, b B, m, n, k int, accumulate bool) {
 	for n0 := 0; n0 < n; n0 += Lanes {
-		panel := B{Data: b.Data[min(n0/Lanes*b.PanelStride, len(b.Data)):], RowStride: b.RowStride}
 		for i := range m {
 			row := c[i*ldc+n0:][:min(Lanes, n-n0)]
 			if !accumulate {
 				clear(row)
 			}
 			for k0 := 0; k0 < k; k0 += Chain {
-				addChain(row, a[i*rowA:], colA, panel, k0, min(k0+Chain, k))
+				panel := b.Data[n0/Lanes*b.PanelStride+k0*b.RowStride:]
+				addChain(row, a[i*rowA+k0*colA:], colA, panel, b.RowStride, min(Chain, k-k0))
 			}
 		}
 	}
 }
 
-// addChain adds the products from k0 to k1-1 to at most a panel's width of C.
-func addChain(c, a []float32, colA int, panel B, k0, k1 int) {
+// addChain adds k products to each element of a panel's row of C.
+func addChain(c, a []float32, colA int, panel []float32, rowB, k int) {
 	var sum [Lanes]float32
-	for k := k0; k < k1; k++ {
-		x := float64(a[k*colA])
-		for j, y := range panel.Data[k*panel.RowStride:][:len(c)] {
+	for kk := range k {
+		x := float64(a[kk*colA])
+		for j, y := range panel[kk*rowB:][:len(c)] {
 			sum[j] = roundOnce(x*float64(y), float64(sum[j]))
 		}
 	}
