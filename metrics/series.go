@@ -85,7 +85,7 @@ var StepSeries = []Series{
 		func(e SFTStep) (float64, bool) { return e.GradNorm, true }),
 	sft("sft.learning_rate", "SFT learning rate", "", "of the step",
 		func(e SFTStep) (float64, bool) { return e.LearningRate, true }),
-	sft("sft.tokens_per_s", "SFT speed", "tokens/s", "all tokens of the batch, for each second",
+	sft("sft.tokens_per_s", "SFT speed", "tokens/s", "all tokens of the batches, for each second of training",
 		func(e SFTStep) (float64, bool) { return float64(e.Tokens) / e.WallSeconds, e.WallSeconds > 0 }),
 }
 

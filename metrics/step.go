@@ -2,15 +2,16 @@
 
 package metrics
 
-// SFTStep is one optimizer update of supervised fine-tuning.
+// SFTStep is one optimizer update of supervised fine-tuning. Where only some have an event, the tokens and the time are those of
+// all steps since the one before.
 type SFTStep struct {
 	Step         int64   `json:"step"`           // 1, 2, 3, …
 	Loss         float64 `json:"loss"`           // nats per trained token
 	GradNorm     float64 `json:"grad_norm"`      // before clipping
 	LearningRate float64 `json:"learning_rate"`  //
 	Trained      int64   `json:"trained_tokens"` // tokens with loss
-	Tokens       int64   `json:"tokens"`         // all tokens of the batch
-	WallSeconds  float64 `json:"wall_seconds"`
+	Tokens       int64   `json:"tokens"`         // all tokens of the batches
+	WallSeconds  float64 `json:"wall_seconds"`   // of the steps, evaluations left aside
 
 	HeldOut *float64 `json:"held_out_loss,omitempty"` // nats per token of held-out conversations, after the update; nil where it was not measured
 }

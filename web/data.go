@@ -130,7 +130,7 @@ func (d *data) take(r metrics.Record, now *place) {
 		d.Outcome, d.Reason, d.Resume = e.Outcome, e.Reason, e.Resume
 	case metrics.SFTStep:
 		now.Phase, now.Step, now.Tokens = "sft", e.Step, now.Tokens+e.Trained
-		d.Totals.SFTSteps++
+		d.Totals.SFTSteps = e.Step
 	case metrics.StepDone:
 		now.Phase, now.Step, now.Tokens = "rl", e.Step, now.Tokens+e.Trained
 		d.Totals.add(e)

@@ -58,9 +58,17 @@ type progress struct {
 	Loss    float64        `json:"loss"` // of the last step
 	Held    *float64       `json:"held_out_loss,omitempty"`
 	Raised  leg.Repeats    `json:"raised,omitempty"`
+	Untold  untold         `json:"untold,omitzero"`
 
 	From     string   `json:"-"` // the checkpoint that this leg continues
 	Warnings []string `json:"-"` // damaged checkpoints that were passed over
+}
+
+// untold is what steps did that no event told about yet: most steps have none.
+type untold struct {
+	Learned int64   `json:"learned_tokens"`
+	Tokens  int64   `json:"tokens"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Result is what a finished run has to say.
@@ -185,10 +193,13 @@ func (s *tuning) note(res train.SFTResult, held *float64, lr, seconds float64) {
 	s.saved.Loss = res.Loss
 	s.saved.Trained += int64(res.Tokens)
 	s.saved.Seconds += seconds
+	u := &s.saved.Untold
+	*u = untold{u.Learned + int64(res.Learn), u.Tokens + int64(res.Tokens), u.Seconds + seconds}
 	if s.saved.Step%int64(s.cfg.Logger.Every) == 0 || s.saved.Step == s.plan.steps || held != nil {
 		s.log.Emit(metrics.SFTStep{
-			Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: int64(res.Learn), Tokens: int64(res.Tokens), WallSeconds: seconds, HeldOut: held,
+			Step: s.saved.Step, Loss: res.Loss, GradNorm: res.Step.GradNorm, LearningRate: lr, Trained: u.Learned, Tokens: u.Tokens, WallSeconds: u.Seconds, HeldOut: held,
 		})
+		*u = untold{}
 	}
 	if !res.Step.Skipped {
 		return

@@ -37,7 +37,7 @@ function tiles() {
   const list = evalKinds().slice(0, 3).map(([name, marks]) => {
     const best = marks.reduce((b, m) => num(m.event.pass_at_1) > num(b.event.pass_at_1) ? m : b), last = marks[marks.length - 1];
     return tile(short(name), [el('span.from', {}, percent(marks[0].event.pass_at_1), ' → '), percent(last.event.pass_at_1)],
-      `best ${percent(best.event.pass_at_1)} after step ${best.event.step}, n = ${last.event.n}`, event(last.seq));
+      `best ${percent(best.event.pass_at_1)} after step ${best.event.step}, n\u00a0=\u00a0${last.event.n}`, event(last.seq));
   });
   if (rewards) {
     const y = rewards.y.filter(v => v !== null);
@@ -109,8 +109,8 @@ function facts() {
     el('div', {}, counts('Outcomes of rollouts', outcomes, sum(outcomes)), counts('Dropped before a step', dropped, sum(dropped)), counts(`Groups that did not train, of ${fmt(t.groups)}`, filtered, t.groups),
       counts('Time by phase', phases, sum(phases), s => s < 100 ? s.toFixed(1) + ' s' : clock(s)))),
   k.offered > 0 && el('div.rule', {}, el('h3', {}, 'Which rollouts are here'),
-    el('p', {}, `${fmt(D.rollouts.length)} of ${fmt(k.offered)} finished rollouts: ${fmt(k.kept)} were stored (${bytes(k.bytes)} of a budget of ${bytes(k.budget_bytes)})` +
-      (D.omitted ? `, and ${fmt(D.omitted)} of these did not fit into this file.` : '.')),
+    el('p', {}, `${fmt(k.kept)} of ${fmt(k.offered)} finished rollouts were stored (${bytes(k.bytes)} of a budget of ${bytes(k.budget_bytes)})` +
+      (D.omitted ? `, of which ${fmt(D.omitted)} did not fit into this file.` : D.rollouts.length < k.kept ? `, of which ${fmt(D.rollouts.length)} could be read.` : '.')),
     byValue(k.left_out).length > 0 && el('p', {}, 'Left out: ' + byValue(k.left_out).map(([why, n]) => `${fmt(n)} ${visible(why)}`).join(', ') + '.'),
     el('p.quiet', {}, D.rule)));
 }
