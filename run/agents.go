@@ -8,6 +8,7 @@ import (
 	"molt/agent"
 	"molt/agent/answer"
 	"molt/agent/openenv"
+	"molt/agent/sandbox"
 	"molt/engine"
 	"molt/examples/shop"
 	"molt/run/doors"
@@ -17,9 +18,19 @@ import (
 
 func init() {
 	agent.Register("answer", "one reply, compared with the label", struct{}{}, always(answer.New))
+	agent.Register("code", "as answer, with a tool that runs programs", sandbox.DefaultSettings(), withCode)
 	agent.Register("openenv", "an OpenEnv environment at an address", openenv.Settings{}, openenv.Open)
 	agent.Register("shop", "the quickstart's tool task", struct{}{}, always(shop.New))
 	agent.RegisterChat("shop_chat", "the same over HTTP", struct{}{}, always(shop.NewChat))
+}
+
+// withCode is answer with a box.
+func withCode(s sandbox.Settings) (func() agent.Env, error) {
+	box, err := s.Open(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return box.Offer(answer.New), nil
 }
 
 // always is for what has no settings.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,14 +34,15 @@ type Config struct {
 	Isolation   Isolation
 	Interpreter string        // of Python; "" is the python3 of the path
 	Time        time.Duration // from start to kill; more than 0
-	Memory      int64         // bytes of address space, for Starlark of memory; more than 0
+	Memory      int64         // bytes of address space of each process; for Starlark of memory, half of it for values; more than 0
+	Processes   int           // that run at once, where Bounded says that this can be bounded; 8 or more
 	FileSize    int64         // bytes that one file may grow to, with Bubblewrap all of the work folder; more than 0
 	Output      int           // characters of each of the two streams that the policy reads; 1 or more
 }
 
 // Defaults are the limits of the original's Python tool. Language and isolation are to be chosen.
 func Defaults() Config {
-	return Config{Language: Python, Time: 10 * time.Second, Memory: 1 << 30, FileSize: 64 << 20, Output: 2048}
+	return Config{Language: Python, Time: 10 * time.Second, Memory: 1 << 30, Processes: 64, FileSize: 64 << 20, Output: 2048}
 }
 
 // Validate reports everything that is out of range.
@@ -55,6 +57,9 @@ func (c *Config) Validate() error {
 	}
 	if !slices.Contains([]Isolation{Bubblewrap, Limits, Starlark}, c.Isolation) {
 		bad("Isolation is %q; want %s, %s or %s", c.Isolation, Bubblewrap, Limits, Starlark)
+	}
+	if c.Processes < 8 {
+		bad("Processes is %d; want 8 or more: isolation takes some", c.Processes)
 	}
 	if c.Time <= 0 || c.Memory <= 0 || c.FileSize <= 0 || c.Output < 1 {
 		bad("Time is %v, Memory %d, FileSize %d, Output %d; want each above 0", c.Time, c.Memory, c.FileSize, c.Output)
@@ -94,6 +99,9 @@ func New(config Config) (*Box, error) {
 			b.interpreter, err = filepath.Abs(b.interpreter)
 		}
 	case StarlarkLanguage:
+		if !armed.Load() {
+			return nil, errors.New("sandbox: this program cannot interpret Starlark: its main does not begin with sandbox.Child")
+		}
 		b.interpreter, err = os.Executable()
 	}
 	if err == nil && config.Isolation == Bubblewrap {
@@ -122,7 +130,12 @@ func (b *Box) Run(ctx context.Context, source string) (Outcome, error) {
 	defer folder.Remove()
 	limited, cancel := context.WithTimeout(ctx, b.config.Time)
 	defer cancel()
-	command := b.command(limited, folder.Path, source)
+	group, err := groups().make(b.config.Processes)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("sandbox: bounding processes: %w", err)
+	}
+	defer group.remove()
+	command := b.command(limited, folder.Path, source, group)
 	out, errs := &head{limit: 4 * b.config.Output}, &head{limit: 4 * b.config.Output}
 	command.Stdout, command.Stderr = out, errs
 	if err := command.Start(); err != nil {
@@ -141,7 +154,7 @@ func (b *Box) Run(ctx context.Context, source string) (Outcome, error) {
 }
 
 // command is the process. The program travels in standard input for Starlark and as an argument otherwise.
-func (b *Box) command(ctx context.Context, folder, source string) *exec.Cmd {
+func (b *Box) command(ctx context.Context, folder, source string, group group) *exec.Cmd {
 	var argv []string
 	switch b.config.Language {
 	case Python:
@@ -156,20 +169,23 @@ func (b *Box) command(ctx context.Context, folder, source string) *exec.Cmd {
 		if b.config.Language == Python {
 			prefix = pythonPrefix(b.interpreter)
 		}
+		// In namespaces of its own a user has no processes yet. Root's are not counted; group does that.
+		argv = child.Limits{Processes: int64(b.config.Processes)}.Wrap(argv)
 		argv = append(wall(b.bwrap, folder, prefix, b.config.FileSize), argv...)
 	}
 	limits := child.Limits{Memory: b.config.Memory, FileSize: b.config.FileSize, CPU: int64(b.config.Time/time.Second) + 1}
 	if b.config.Language == StarlarkLanguage {
 		limits.Memory, limits.Data = 0, b.config.Memory // its interpreter reserves address space that it never fills
 	}
-	argv = limits.Wrap(argv)
+	argv = group.wrap(limits.Wrap(argv))
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	command.Dir, command.SysProcAttr = folder, child.OwnGroup()
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "HOME=" + folder, "TMPDIR=" + folder}
 	command.Cancel = func() error { return child.KillGroup(command.Process.Pid) }
 	command.WaitDelay = time.Second
 	if b.config.Language == StarlarkLanguage {
-		command.Env = append(command.Env, starlarkChild+"=1", "GOMEMLIMIT=512MiB")
+		half := strconv.FormatInt(b.config.Memory/2, 10)
+		command.Env = append(command.Env, starlarkChild+"="+half, "GOMEMLIMIT="+half)
 		command.Stdin = strings.NewReader(source)
 	}
 	return command

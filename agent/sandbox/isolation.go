@@ -45,9 +45,41 @@ func Probe(ctx context.Context, i Isolation) error {
 		}
 		return nil
 	case Starlark:
-		return nil
+		return probeStarlark(ctx)
 	}
 	return fmt.Errorf("sandbox: isolation %q; want %s, %s or %s", i, Bubblewrap, Limits, Starlark)
+}
+
+func probeStarlark(ctx context.Context) error {
+	c := Defaults()
+	c.Language, c.Isolation = StarlarkLanguage, Starlark
+	b, err := New(c)
+	if err != nil {
+		return err
+	}
+	o, err := b.Run(ctx, "print(6*7)")
+	if err != nil {
+		return err
+	}
+	if got := o.Text(c); got != "42" {
+		return fmt.Errorf("sandbox: Starlark does not work here: 6*7 came to %q", got)
+	}
+	return nil
+}
+
+// Bounded reports why nothing bounds how many processes a program has; nil means that Config.Processes does. It tries.
+func Bounded(ctx context.Context, i Isolation) error {
+	c := Defaults()
+	c.Language, c.Isolation, c.Processes = Shell, i, 16
+	b, err := New(c)
+	if err != nil {
+		return err
+	}
+	o, err := b.Run(ctx, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done; echo all")
+	if err == nil && strings.Contains(o.Output, "all") {
+		err = errors.New("sandbox: nothing bounds how many processes a program has: no control group can be made, and no limit holds this user")
+	}
+	return err
 }
 
 // probeBubblewrap checks the promises: nothing outside can be written, no home, no network, no other process.

@@ -68,6 +68,7 @@ func TestPrograms(t *testing.T) {
 		{"a starlark error", StarlarkLanguage, "print('a')\nprint(1//0)", nil, "…a\n[exit code 1]\nTraceback"},
 		{"a starlark syntax error", StarlarkLanguage, "import os", nil, "…[exit code 1]\nprogram:1:"},
 		{"no end in starlark", StarlarkLanguage, "while True: pass", func(c *Config) { c.Time = 60 * time.Second }, "…too many steps"},
+		{"a starlark text of 1 GiB", StarlarkLanguage, "x = 'a' * ((1 << 30) - 1)\nprint(len(x))", nil, "[exit code 2]\nout of memory"},
 		{"much starlark memory", StarlarkLanguage, "x = [1]\nwhile True: x = x + x", func(c *Config) { c.Time, c.Memory = 60*time.Second, 256<<20 }, "[exit code 2]\nout of memory"},
 	} {
 		isolations := []Isolation{Bubblewrap, Limits}
@@ -167,6 +168,54 @@ func TestValidate(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
+	}
+}
+
+// A program cannot start processes without end, where the machine can count them.
+func TestProcesses(t *testing.T) {
+	for _, i := range []Isolation{Bubblewrap, Limits} {
+		t.Run(string(i), func(t *testing.T) {
+			b := box(t, Shell, i, func(c *Config) { c.Processes = 12 })
+			if err := Bounded(t.Context(), i); err != nil {
+				t.Skipf("SKIPPED: %v", err)
+			}
+			outcome, err := b.Run(t.Context(), "sleep 1 & sleep 1 & echo few; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & done; echo many")
+			if err != nil || outcome.Output != "few\n" || outcome.Code == 0 {
+				t.Errorf("%+v %v", outcome, err)
+			}
+		})
+	}
+}
+
+// Values are counted by the interpreter itself, whatever a limit of the process is worth: what is too large at the end, what
+// was too large before it was printed, what grows in a loop; and not what is garbage.
+func TestStarlarkMemory(t *testing.T) {
+	for source, want := range map[string]error{
+		"x = 'a' * (100 << 20)":                               errMemory,
+		"x = 'a' * (100 << 20)\nprint(len(x))\nx = None":      errMemory,
+		"x = [1]\nfor i in range(24): x = x + x":              errMemory,
+		"x = {}\nfor i in range(4000000): x[i] = [i]":         errMemory,
+		"for i in range(400):\n  x = 'a' * (1 << 20)":         nil,
+		"x = 0\nfor i in range(3000000): x += len(str(i)*30)": nil,
+	} {
+		if err := interpret(source, 64<<20); err != want {
+			t.Errorf("%q: %v; want %v", source, err, want)
+		}
+	}
+}
+
+// Without Child this program would begin anew instead of interpreting.
+func TestNotArmed(t *testing.T) {
+	armed.Store(false)
+	defer armed.Store(true)
+	if err := Probe(t.Context(), Starlark); err == nil || !strings.Contains(err.Error(), "does not begin with sandbox.Child") {
+		t.Error(err)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	if err := Probe(t.Context(), Starlark); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -28,18 +28,23 @@ func (b *Box) Spec() chat.ToolSpec {
 
 // Answer runs the call of a policy and returns what it reads. A program that fails is an answer; an error is ours.
 func (b *Box) Answer(ctx context.Context, call chat.ToolCall) (chat.Message, error) {
-	answer := func(text string) chat.Message {
-		return chat.Message{Role: chat.Tool, Content: text, ToolCallID: call.ID, Name: call.Name}
-	}
+	answer, _, err := b.run(ctx, call)
+	return answer, err
+}
+
+func (b *Box) run(ctx context.Context, call chat.ToolCall) (chat.Message, Outcome, error) {
+	answer := chat.Message{Role: chat.Tool, ToolCallID: call.ID, Name: call.Name}
 	code, ok := call.Arguments.Get("code")
 	if !ok || code.Kind() != chat.KindString {
-		return answer(`error: the argument "code" is missing; it is a string with the whole program`), nil
+		answer.Content = `error: the argument "code" is missing; it is a string with the whole program`
+		return answer, Outcome{Code: 1}, nil
 	}
 	outcome, err := b.Run(ctx, code.Text())
 	if err != nil {
-		return chat.Message{}, err
+		return chat.Message{}, outcome, err
 	}
-	return answer(outcome.Text(b.config)), nil
+	answer.Content = outcome.Text(b.config)
+	return answer, outcome, nil
 }
 
 // Text is what a policy reads of an outcome.

@@ -11,12 +11,14 @@ import (
 	"testing"
 
 	"molt/agent"
+	"molt/agent/sandbox"
 	"molt/chat"
 	"molt/cli"
 	"molt/traj"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Child()
 	register()
 	os.Exit(m.Run())
 }
@@ -104,8 +106,19 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// TestTraining takes two steps on two questions, with a model of a few thousand numbers.
-func TestTraining(t *testing.T) {
+// molt carries out a command line of this program.
+func molt(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, talk bytes.Buffer
+	if code := cli.Run(append([]string{"gsm8k"}, args...), strings.NewReader(""), &out, &talk); code != 0 {
+		t.Fatalf("%v: exit %d\n%s\n%s", args, code, talk.String(), out.String())
+	}
+	return out.String()
+}
+
+// tiny makes a model of a few thousand numbers, and four questions.
+func tiny(t *testing.T) {
+	t.Helper()
 	t.Chdir(t.TempDir())
 	var texts, rows strings.Builder
 	for n := range 4 {
@@ -117,17 +130,14 @@ func TestTraining(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	molt := func(args ...string) string {
-		var out, talk bytes.Buffer
-		if code := cli.Run(append([]string{"gsm8k"}, args...), strings.NewReader(""), &out, &talk); code != 0 {
-			t.Fatalf("%v: exit %d\n%s", args, code, talk.String())
-		}
-		return out.String()
-	}
-	molt("model", "init", "tiny", "--train-tokenizer", "texts.jsonl", "--vocab-size", "300", "--hidden-size", "16", "--num-attention-heads", "2", "--max-position-embeddings", "512")
-	out := molt("rl", "--model.model_name_or_path", "tiny", "--data.prompt_dataset", "train.jsonl", "--data.input_key", "question", "--data.label_key", "answer",
-		"--agent.name", "gsm8k", "--rollout.batch_size", "2", "--rollout.n_samples_per_prompt", "2", "--rollout.max_new_tokens", "6", "--rollout.max_len", "400",
-		"--train.steps", "2", "--ckpt.path", "run", "--json", "-q")
+	molt(t, "model", "init", "tiny", "--train-tokenizer", "texts.jsonl", "--vocab-size", "300", "--hidden-size", "16", "--num-attention-heads", "2", "--max-position-embeddings", "2048")
+}
+
+// trains takes two steps.
+func trains(t *testing.T, args ...string) {
+	t.Helper()
+	out := molt(t, append([]string{"rl", "--model.model_name_or_path", "tiny", "--data.prompt_dataset", "train.jsonl", "--data.input_key", "question", "--data.label_key", "answer",
+		"--rollout.batch_size", "2", "--rollout.n_samples_per_prompt", "2", "--rollout.max_new_tokens", "6", "--train.steps", "2", "--ckpt.path", "run", "--json", "-q"}, args...)...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	var result struct{ Steps int }
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &result); err != nil || result.Steps != 2 {
@@ -136,4 +146,27 @@ func TestTraining(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("run", "last", "model.safetensors")); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestTraining takes two steps on two questions, with a model of a few thousand numbers.
+func TestTraining(t *testing.T) {
+	tiny(t)
+	trains(t, "--agent.name", "gsm8k", "--rollout.max_len", "400")
+}
+
+// TestPrograms plays code.yaml by hand, and trains on it, with the language that is kept apart everywhere.
+func TestPrograms(t *testing.T) {
+	recipe, err := filepath.Abs("code.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tiny(t)
+	program := "<tool_call>\n" + `{"name": "starlark", "arguments": {"code": "print(48 // 2 + 48)"}}` + "\n</tool_call>"
+	out := molt(t, "agent", "try", recipe, "--agent.code.language", "starlark", "--prompt", "How many clips?", "--label", label, "--reply", program, "--reply", "So\n#### 72")
+	for _, want := range []string{`"name": "starlark"`, "\n72", "[end] completed, reward 1, marked 1, programs 1, programs_failed 0"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("nothing says %q:\n%s", want, out)
+		}
+	}
+	trains(t, "--agent.name", "code", "--agent.code.language", "starlark", "--rollout.max_len", "1500")
 }

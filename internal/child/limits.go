@@ -12,7 +12,7 @@ type Limits struct {
 	CPU       int64 // seconds of processor time
 	FileSize  int64 // bytes that one file may grow to
 	OpenFiles int64
-	Processes int64 // of the user, on the whole machine
+	Processes int64 // of the user in its user namespace
 }
 
 // Wrap is the argument list that runs argv under the limits. It needs a POSIX shell when there are any.
@@ -28,7 +28,9 @@ func (l Limits) Wrap(argv []string) []string {
 	limit("t", l.CPU, 1)
 	limit("f", l.FileSize, 512)
 	limit("n", l.OpenFiles, 1)
-	limit("u", l.Processes, 1)
+	if l.Processes > 0 { // -u in bash, -p in dash
+		fmt.Fprintf(&set, "{ ulimit -u %d 2>/dev/null || ulimit -p %d; } && ", l.Processes, l.Processes)
+	}
 	if set.Len() == 0 {
 		return argv
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"molt/agent/sandbox"
 	"molt/engine"
 	"molt/engine/local"
 	"molt/numeric/kernel"
@@ -54,6 +55,11 @@ func write(t *testing.T, at, text string) {
 	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestMain(m *testing.M) {
+	sandbox.Child()
+	os.Exit(m.Run())
 }
 
 func TestASoundModel(t *testing.T) {

@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"molt/agent/sandbox"
@@ -48,6 +49,14 @@ func isolation(ctx context.Context) []Finding {
 		found = append(found, note("sandbox", strings.TrimPrefix(err.Error(), "sandbox: "), ""))
 	} else {
 		found = append(found, ok("sandbox", "limits work, on time, memory and file sizes alone: such a program reads and writes whatever you can, and has the network"))
+	}
+	for _, i := range []sandbox.Isolation{sandbox.Bubblewrap, sandbox.Limits} {
+		if sandbox.Probe(ctx, i) != nil {
+			continue
+		}
+		if err := sandbox.Bounded(ctx, i); err != nil {
+			found = append(found, note("sandbox", fmt.Sprintf("%s: %s", i, strings.TrimPrefix(err.Error(), "sandbox: ")), "run molt in a container with a limit of processes"))
+		}
 	}
 	if err := sandbox.Probe(ctx, sandbox.Starlark); err != nil {
 		return append(found, note("sandbox", strings.TrimPrefix(err.Error(), "sandbox: "), ""))

@@ -158,7 +158,7 @@ func (c *Config) standIn(p *heard) error {
 	if err != nil {
 		return err
 	}
-	p.model = &models.Model{Renderer: renderer, Tok: renderer.Tokenizer(), Family: family}
+	p.model = &models.Model{Renderer: renderer.WithReader(family.Reader()), Tok: renderer.Tokenizer(), Family: family}
 	p.say, p.replies = c.Say, map[engine.Key]string{}
 	end, _ := renderer.EndOfTurn()
 	p.Generator = enginetest.NewScript(enginetest.ScriptConfig{

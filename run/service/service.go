@@ -193,6 +193,7 @@ func (s *Service) answers(c *Config, g *capture.Config) (err error) {
 		return &problem.Problem{Code: problem.Setting, Where: "--parser", What: err.Error(), Fix: "choose one of them", Err: err}
 	}
 	m.Family, s.model = g.Family, m
+	m.Renderer = m.Renderer.WithReader(m.Family.Reader()) // for environments, whose sessions are in this process
 	if g.Family.Form == "" {
 		s.Notes = append(s.Notes, "no syntax of tool calls is known for this model: its replies are plain text")
 	}
