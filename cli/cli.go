@@ -104,12 +104,18 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return mistyped(err, plain)
 	}
+	if command, _, _ := strings.Cut(parsed.Command(), " "); len(settings) > 0 && !slices.Contains(settable, command) {
+		return usage(fmt.Sprintf("molt %s reads no settings, such as --%s", command, settings[0].name))
+	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if err := a.locateArguments(ctx, parsed); err != nil {
 		return err
 	}
 	return parsed.Run(a)
 }
+
+// settable are the commands that read settings.
+var settable = []string{"rl", "sft", "eval", "serve", "agent", "generate"}
 
 // spelledOut gives the two commands that are also known by other words their names: -v, and help about a command.
 func spelledOut(args []string, model *kong.Application) []string {

@@ -3,12 +3,16 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"molt/agent"
 	"molt/run/generate"
 	"molt/run/problem"
+	"molt/run/recipe"
 )
 
 // generateCmd is `molt generate`. Without --prompt it talks at a terminal, and answers line by line anywhere else.
@@ -26,7 +30,8 @@ type generateCmd struct {
 	N           int      `short:"n" default:"1" placeholder:"N" help:"Replies to each prompt (default ${default})."`
 	Stop        []string `sep:"none" placeholder:"TEXT" help:"End a reply before this text; may be repeated."`
 	Raw         bool     `help:"Go on with the text of the prompt: no chat template, control tokens are meant."`
-	Agent       string   `enum:",shop" default:"" placeholder:"NAME" help:"shop: answer the model's tool calls as in the quickstart."`
+	Agent       string   `placeholder:"NAME" help:"Environment that answers the model, such as shop, the quickstart's; its settings are --agent.NAME.*, --agent.max_turns and --agent.step_timeout."`
+	Label       string   `placeholder:"TEXT" help:"What the environment compares answers with."`
 	Threads     int      `default:"0" placeholder:"N" help:"Worker threads; 0 takes all cores. Changes no reply (default ${default})."`
 	JSON        bool     `name:"json" help:"One JSON object for each reply: text, ids, log-probs, version, finish."`
 }
@@ -44,13 +49,18 @@ Control characters in replies are spelled (\x1b); --json keeps every one.`
 
 func (c *generateCmd) Run(ctx context.Context, a *app) error {
 	cfg := generate.Defaults()
-	cfg.Model, cfg.Adapter, cfg.System, cfg.Raw, cfg.Agent, cfg.Threads, cfg.Stop = c.Model, c.Adapter, c.System, c.Raw, c.Agent, c.Threads, c.Stop
+	cfg.Model, cfg.Adapter, cfg.System, cfg.Raw, cfg.Threads, cfg.Stop = c.Model, c.Adapter, c.System, c.Raw, c.Threads, c.Stop
 	cfg.MaxTokens, cfg.Temperature, cfg.TopP, cfg.TopK, cfg.MinP = c.MaxTokens, c.Temperature, c.TopP, c.TopK, c.MinP
 	cfg.Seed, cfg.Samples = c.Seed, c.N
 	talking := c.Prompt == nil && !c.JSON && readsTerminal(a.stdin)
 	if talking && c.N > 1 {
 		return &problem.Problem{Code: problem.Combined, What: "--n has no effect in a conversation", Fix: "give a --prompt, or leave it out"}
 	}
+	world, err := c.world(a)
+	if err != nil {
+		return err
+	}
+	cfg.World = world
 	s, err := generate.Open(cfg)
 	if err != nil {
 		return err
@@ -67,6 +77,34 @@ func (c *generateCmd) Run(ctx context.Context, a *app) error {
 		return b.one(ctx, *c.Prompt)
 	}
 	return b.run(ctx)
+}
+
+// world opens the environment; nil without one.
+func (c *generateCmd) world(a *app) (*generate.World, error) {
+	cfg := recipe.Defaults()
+	settings := recipe.Settings(&cfg)
+	err := a.resolve(settings, nil)
+	if c.Agent == "" {
+		if len(a.settings) > 0 || c.Label != "" {
+			err = errors.Join(err, &problem.Problem{Code: problem.Combined, What: "settings of an agent and --label have no effect without --agent", Fix: "name an environment with it, or leave them out"})
+		}
+		return nil, err
+	}
+	if chosen := recipe.Find(settings, "agent.name").Set(c.Agent, "flag"); chosen != nil {
+		err = errors.Join(err, &problem.Problem{Code: problem.Setting, What: "--agent " + chosen.Error(), Fix: "an agent that is a file or a program is played by `molt agent try`"})
+	}
+	if err = errors.Join(err, recipe.CheckAgent(&cfg, settings)); err != nil {
+		return nil, err
+	}
+	kind, _ := agent.KindOf(c.Agent)
+	if kind.IsChat() {
+		return nil, &problem.Problem{Code: problem.Combined, What: "--agent " + c.Agent + " owns its loop, and does not answer replies", Fix: "play it with `molt agent try " + c.Agent + " --model.model_name_or_path MODEL`"}
+	}
+	create, err := kind.Open(cfg.Agent.Own(kind))
+	if err != nil {
+		return nil, &problem.Problem{Code: problem.Setting, Where: "agent." + c.Agent, What: "it refuses its settings", Why: err.Error(), Fix: "mend them", Err: err}
+	}
+	return &generate.World{Name: c.Agent, New: create, Label: c.Label, Turns: cfg.Agent.MaxTurns, Step: time.Duration(cfg.Agent.StepTimeout * float64(time.Second))}, nil
 }
 
 // batch answers prompts, several at once, and prints the answers in their order.
@@ -270,6 +308,21 @@ func transcript(e generate.Episode) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "  [reward] %g: %d is right\n", e.Reward, e.Total)
+	fmt.Fprintf(&b, "  [reward] %s\n", earned(e))
 	return b.String()
+}
+
+// earned is what an episode came to.
+func earned(e generate.Episode) string {
+	text := fmt.Sprintf("%g", e.Reward)
+	if e.Score != nil && *e.Score != e.Reward {
+		text += fmt.Sprintf(", score %g", *e.Score)
+	}
+	if e.Total > 0 {
+		return text + fmt.Sprintf(": %d is right", e.Total)
+	}
+	if e.Truncated {
+		text += ": it was stopped before its end"
+	}
+	return text
 }

@@ -128,7 +128,7 @@ func (t *talk) reply(ctx context.Context, text string) error {
 	case said.Finish == "abort":
 		fmt.Fprintln(t.stderr, "(stopped)")
 	case said.Message != nil && len(said.Message.ToolCalls) > 0:
-		fmt.Fprintln(t.stderr, "(it called a tool, and nothing here answers; --agent shop plays the quickstart's)")
+		fmt.Fprintln(t.stderr, "(it called a tool, and nothing here answers; --agent names an environment that does)")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (t *talk) play(ctx context.Context, text string, show func(string)) error {
 	case ctx.Err() != nil:
 		fmt.Fprintln(t.stderr, "(stopped)")
 	default:
-		fmt.Fprintf(t.stderr, "(reward %g: %d is right)\n", e.Reward, e.Total)
+		fmt.Fprintf(t.stderr, "(reward %s)\n", earned(e))
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ type Conversation struct {
 	sample   int
 	session  *gateway.Session // nil before the first turn, and after a reply that was stopped before it began
 	ear      *ear
-	messages []chat.Message // everything said; with the session, it ends with a reply
+	tools    []chat.ToolSpec // on offer
+	messages []chat.Message  // everything said; with the session, it ends with a reply
 	last     chat.Reply
 	turns    int
 }
@@ -59,7 +60,7 @@ func (c *Conversation) turn(ctx context.Context, observation []chat.Message, sho
 func (c *Conversation) first(ctx context.Context, observation []chat.Message, show func(string)) (Said, error) {
 	s := c.speaker
 	opening := slices.Concat(c.messages, observation)
-	o, err := s.model.Renderer.Prompt(chat.Conversation{Messages: opening})
+	o, err := s.model.Renderer.Prompt(chat.Conversation{Messages: opening, Tools: c.tools})
 	if err != nil {
 		return Said{}, &problem.Problem{Code: problem.Template, Where: s.model.Path, What: err.Error(), Fix: "mend the template, or complete text with --raw", Err: err}
 	}
@@ -74,7 +75,7 @@ func (c *Conversation) first(ctx context.Context, observation []chat.Message, sh
 	}
 	c.session, err = g.Open(gateway.Options{Seed: s.config.Seed, Group: c.ordinal, Sample: c.sample, Sampling: s.sampling()})
 	if err == nil {
-		err = c.session.Begin(opening, nil)
+		err = c.session.Begin(opening, c.tools)
 	}
 	if err != nil {
 		return Said{}, fmt.Errorf("generate: opening a conversation: %w", err)

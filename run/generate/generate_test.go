@@ -2,12 +2,17 @@ package generate
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"molt/agent"
+	"molt/chat"
+	"molt/examples/shop"
 	"molt/run/models"
 	"molt/traj"
 )
@@ -208,7 +213,9 @@ func TestConversationFillsUp(t *testing.T) {
 
 // TestPlayShop: the environment answers and grades; its prices follow the seed.
 func TestPlayShop(t *testing.T) {
-	s := speaker(t, tinyModel(t, func(*models.InitConfig) {}), func(c *Config) { c.MaxTokens = 3 })
+	s := speaker(t, tinyModel(t, func(*models.InitConfig) {}), func(c *Config) {
+		c.MaxTokens, c.World = 3, &World{Name: shopName, New: shop.New, Turns: 4, Step: time.Minute}
+	})
 	e, err := s.Play(context.Background(), 1, 0, "What do 3 pens and 2 cups cost?", Watcher{})
 	if err != nil {
 		t.Fatal(err)
@@ -221,5 +228,53 @@ func TestPlayShop(t *testing.T) {
 		if _, err := s.Play(context.Background(), 1, 0, question, Watcher{}); err == nil {
 			t.Errorf("%q was played", question)
 		}
+	}
+}
+
+// parrot is an environment with a tool: it ends when its label was said.
+type parrot struct{ label string }
+
+func (p *parrot) Reset(_ context.Context, t agent.Task) (agent.Start, error) {
+	if t.Label == "" {
+		return agent.Start{}, errors.New("parrot: no label")
+	}
+	p.label = t.Label
+	return agent.Start{Messages: t.Messages, Tools: []chat.ToolSpec{chat.NewToolSpec("squawk", "Squawks.", chat.Object())}}, nil
+}
+
+func (p *parrot) Step(_ context.Context, a agent.Action) (agent.Result, error) {
+	said := p.label == "anything" || strings.Contains(a.Text, p.label)
+	r := agent.Result{Terminated: said, Observation: []chat.Message{{Role: chat.User, Content: "again"}}, Info: map[string]float64{"turn": float64(a.Turn)}}
+	if said {
+		r.Reward = 1
+	}
+	return r, nil
+}
+
+func (p *parrot) Close() error { return nil }
+
+// TestPlayAny: any environment plays: the model is offered its tools, turns are bounded, what fails is said.
+func TestPlayAny(t *testing.T) {
+	dir := tinyModel(t, func(c *models.InitConfig) { c.Shape.MaxPositionEmbeddings = 1024 })
+	for label, want := range map[string]Episode{
+		"anything":          {Reward: 1, Info: map[string]float64{"turn": 0}},
+		"never said \u2603": {Truncated: true, Info: map[string]float64{"turn": 1}},
+	} {
+		s := speaker(t, dir, func(c *Config) {
+			c.MaxTokens, c.World = 3, &World{Name: "parrot", New: func() agent.Env { return &parrot{} }, Label: label, Turns: 2, Step: time.Minute}
+		})
+		e, err := s.Play(context.Background(), 1, 0, "Hello?", Watcher{})
+		if err != nil || e.Reward != want.Reward || e.Truncated != want.Truncated || e.Info["turn"] != want.Info["turn"] || len(e.Replies) != int(want.Info["turn"])+1 {
+			t.Fatalf("%s: %+v %v", label, e, err)
+		}
+		if shown := s.model.Tok.Decode(e.Replies[0].PromptIDs); !strings.Contains(shown, "squawk") {
+			t.Errorf("the model was shown %q", shown)
+		}
+	}
+	s := speaker(t, dir, func(c *Config) {
+		c.World = &World{Name: "parrot", New: func() agent.Env { return &parrot{} }, Turns: 2, Step: time.Minute}
+	})
+	if _, err := s.Play(context.Background(), 1, 0, "Hello?", Watcher{}); err == nil || !strings.Contains(err.Error(), "parrot: no label") {
+		t.Error(err)
 	}
 }

@@ -1,9 +1,8 @@
-// The quickstart's environment at hand: a question is asked, the tools answer, and the episode is graded.
+// The quickstart's questions at hand: a question that a person types becomes a task of the shop.
 
 package generate
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -17,69 +16,8 @@ import (
 	"molt/run/problem"
 )
 
-// Episode is a question to the shop, played to its end.
-type Episode struct {
-	Prompt   int64          `json:"prompt"`
-	Sample   int            `json:"sample"`
-	Messages []chat.Message `json:"messages"`
-	Replies  []Said         `json:"replies"`
-	Reward   float64        `json:"reward"`
-	Total    int            `json:"total"` // the right answer
-}
-
-// Watcher is shown an episode as it goes on. Its fields may be nil.
-type Watcher struct {
-	Show func(text string) // a piece of a reply
-	Tool func(text string) // what a tool answered; the reply before it has ended
-}
-
-// Play asks the shop's question of the model. Prices are drawn for the seed, the ordinal and the item.
-func (s *Speaker) Play(ctx context.Context, ordinal int64, sample int, question string, w Watcher) (e Episode, err error) {
-	e = Episode{Prompt: ordinal, Sample: sample}
-	task, total, err := s.shopping(ordinal, question)
-	if err != nil {
-		return e, err
-	}
-	e.Total = total
-	env := shop.New()
-	defer env.Close()
-	start, err := env.Reset(ctx, task)
-	if err != nil {
-		return e, shopProblem(err.Error())
-	}
-	e.Messages = start.Messages
-	c, observation := s.Converse(ordinal, sample), start.Messages
-	for turn := 0; ; turn++ {
-		said, err := c.turn(ctx, observation, w.Show)
-		if err != nil || said.Message == nil {
-			return e, err
-		}
-		e.Replies, e.Messages = append(e.Replies, said), append(e.Messages, *said.Message)
-		if ctx.Err() != nil {
-			return e, nil
-		}
-		result, err := env.Step(ctx, agent.Action{Reply: c.last, Turn: turn})
-		if err != nil {
-			return e, fmt.Errorf("generate: playing the shop: %w", err)
-		}
-		e.Reward += result.Reward
-		if result.Terminated || result.Truncated {
-			return e, nil
-		}
-		observation = result.Observation
-		e.Messages = append(e.Messages, observation...)
-		w.tell(observation)
-	}
-}
-
-func (w Watcher) tell(observation []chat.Message) {
-	if w.Tool == nil {
-		return
-	}
-	for _, m := range observation {
-		w.Tool(m.Content)
-	}
-}
+// shopName is the shop's in the registry of environments.
+const shopName = "shop"
 
 var wanted = regexp.MustCompile(`\b([0-9]{1,3}) ([a-z]+)`)
 

@@ -1,5 +1,5 @@
 // Talking to a model: what to sample, the open model, one reply at a time. conversation.go holds conversations,
-// shop.go plays an environment.
+// play.go plays an environment.
 
 package generate
 
@@ -26,7 +26,7 @@ type Config struct {
 	Adapter     string // PEFT folder of an adapter on the model; "" for none
 	System      string // first message of every conversation; "" for none
 	Raw         bool   // complete the prompt as it stands, without a chat template
-	Agent       string // "shop" answers the model's tool calls; "" leaves them unanswered
+	World       *World // answers the model; nil leaves its calls unanswered
 	MaxTokens   int    // most tokens of a reply
 	Temperature float64
 	TopP        float64
@@ -68,8 +68,8 @@ func (c *Config) Validate() error {
 		}
 	}
 	clash(c.Raw && c.System != "", "--system has no effect with --raw", "write it into the prompt, or leave --raw out")
-	clash(c.Raw && c.Agent != "", "--agent has no effect with --raw", "leave one of them out")
-	clash(c.Agent != "" && c.System != "", "--system has no effect with --agent", "leave it out: the environment writes the conversation")
+	clash(c.Raw && c.World != nil, "--agent has no effect with --raw", "leave one of them out")
+	clash(c.World != nil && c.System != "", "--system has no effect with --agent", "leave it out: the environment writes the conversation")
 	clash(c.Temperature == 0 && c.Samples > 1, "--n asks for several replies and --temperature 0 makes them all the same", "raise the temperature, or leave --n out")
 	return errors.Join(problems...)
 }
@@ -111,7 +111,7 @@ func Open(c Config) (*Speaker, error) {
 // chooseMode falls back to completion for a model without a chat template, and says so.
 func (s *Speaker) chooseMode() error {
 	c := &s.config
-	if s.model.Renderer == nil && c.System == "" && c.Agent == "" {
+	if s.model.Renderer == nil && c.System == "" && c.World == nil {
 		if !c.Raw {
 			s.Notes = append(s.Notes, "the model has no chat template: it goes on with the text of the prompt, as with --raw")
 		}
