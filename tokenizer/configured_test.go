@@ -109,3 +109,22 @@ func members(n int) string {
 	}
 	return strings.Join(all, ",")
 }
+
+// FuzzConfigured: whatever lies beside a tokenizer, it is refused with a sentence or gives one whose tokenizer.json is read again.
+func FuzzConfigured(f *testing.F) {
+	f.Add(`{"added_tokens_decoder": {"11": {"content": "<x>", "special": true}}}`, `{"eos_token": "<y>"}`, `{"<z>": 13}`)
+	f.Add(`{"extra_special_tokens": {"z_token": "<z>"}, "image_token": "<i>"}`, `{"extra_special_tokens": ["<y>"], "additional_special_tokens": []}`, `{}`)
+	f.Fuzz(func(t *testing.T, config, special, added string) {
+		files := tokenizer.Files{Tokenizer: small(true), Config: []byte(config), SpecialTokens: []byte(special), AddedTokens: []byte(added)}
+		tok, err := tokenizer.NewConfigured(files)
+		if err != nil {
+			return
+		}
+		if _, err := files.Named(); err != nil {
+			t.Errorf("the tokenizer is read, and its names are not: %v", err)
+		}
+		if _, err := tokenizer.New(tok.JSON()); err != nil {
+			t.Error(err)
+		}
+	})
+}
