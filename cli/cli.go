@@ -135,6 +135,9 @@ func spelledOut(args []string, model *kong.Application) []string {
 
 // mistyped is an error of the parser. A flag without a section may be the end of a setting's name.
 func mistyped(err error, args []string) error {
+	if parsed, ok := errors.AsType[*kong.ParseError](err); ok && strings.HasPrefix(err.Error(), "expected ") {
+		return incomplete(parsed)
+	}
 	flag, found := strings.CutPrefix(err.Error(), "unknown flag --")
 	flag, _, _ = strings.Cut(flag, ",")
 	if !found || len(args) == 0 {
@@ -162,6 +165,30 @@ func pasteable(line []string) string {
 		words[i] = spell.Quoted(word)
 	}
 	return strings.Join(words, " ")
+}
+
+// incomplete is a command line that ends too early: it says which commands or what arguments may follow.
+func incomplete(e *kong.ParseError) error {
+	at := e.Context.Model.Node
+	for _, step := range slices.Backward(e.Context.Path) {
+		if node := step.Node(); node != nil {
+			at = node
+			break
+		}
+	}
+	what, path := e.Error(), at.FullPath()
+	var names []string
+	for _, child := range at.Children {
+		if !child.Hidden {
+			names = append(names, child.Name)
+		}
+	}
+	if len(names) > 0 {
+		what = path + " is followed by one of " + strings.Join(names, ", ")
+	} else if name, ok := strings.CutPrefix(what, "expected "); ok {
+		what = path + " lacks its " + strings.ReplaceAll(name, `"`, "")
+	}
+	return &problem.Problem{Code: problem.Usage, What: what, Fix: "`" + path + " --help` says what it takes"}
 }
 
 // exitCode carries kong's wish to exit (after --help) through a panic to report.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"molt/chat"
@@ -153,6 +154,9 @@ func (a *app) answerLines(ctx context.Context, answer inspect.Line) error {
 			return err
 		}
 		input, err := chat.ParseValue(lines.Bytes())
+		if err != nil {
+			err = fmt.Errorf("the line is not one JSON value: %s", strings.TrimPrefix(err.Error(), "chat: reading JSON: jsontext: "))
+		}
 		var said any
 		if err == nil {
 			said, err = answer(input)
@@ -169,9 +173,16 @@ func (a *app) answerLines(ctx context.Context, answer inspect.Line) error {
 		return &problem.Problem{Code: problem.Data, Where: "standard input", What: "cannot read it", Why: err.Error(), Fix: "give one JSON object on each line", Err: err}
 	}
 	if refused > 0 {
-		return &problem.Problem{Code: problem.Data, Where: "standard input", What: fmt.Sprintf("%d lines were refused", refused), Fix: "see the errors in their places"}
+		return &problem.Problem{Code: problem.Data, Where: "standard input", What: refusedLines(refused), Fix: "see the errors that were printed in their places"}
 	}
 	return nil
+}
+
+func refusedLines(n int) string {
+	if n == 1 {
+		return "1 line was refused"
+	}
+	return fmt.Sprintf("%d lines were refused", n)
 }
 
 func interruptedLines(ctx context.Context, n int) error {

@@ -5,6 +5,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"molt/chat"
@@ -169,7 +170,7 @@ func fields(input chat.Value, wants ...want) error {
 	for _, f := range input.Members() {
 		i := slices.IndexFunc(wants, func(w want) bool { return w.name == f.Name })
 		if i < 0 {
-			return fmt.Errorf("key %q is not understood", f.Name)
+			return fmt.Errorf("key %q is not understood (%s)", f.Name, known(wants))
 		}
 		if err := wants[i].read(f); err != nil {
 			return err
@@ -182,6 +183,18 @@ func fields(input chat.Value, wants ...want) error {
 		}
 	}
 	return nil
+}
+
+// known lists the fields that there are.
+func known(wants []want) string {
+	var names []string
+	for _, w := range wants {
+		names = append(names, w.name)
+	}
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " are"
 }
 
 func (w *want) read(f chat.Member) error {

@@ -73,7 +73,7 @@ func TestTextLines(t *testing.T) {
 		t.Error(as, cleaned)
 	}
 	for input, want := range map[string]string{
-		`{"txt": "a"}`:                     `key "txt" is not understood`,
+		`{"txt": "a"}`:                     `key "txt" is not understood (text, ordinary and add_special_tokens are)`,
 		`{}`:                               `key "text" is missing`,
 		`{"text": 1}`:                      "want string",
 		`[1]`:                              "want an object with text",

@@ -4,7 +4,6 @@ package models
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -60,8 +59,8 @@ func MergeAdapter(base, adapter, out string) (*Info, error) {
 		return nil, err
 	}
 	m.Merge()
-	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
-		return nil, &problem.Problem{Code: problem.Resource, Where: out, What: "cannot make the folder around the model", Why: problem.Reason(err), Fix: "choose a folder that you may write to", Err: err}
+	if err := makeAround(out); err != nil {
+		return nil, err
 	}
 	if err := m.write(out, m.Weights, m.Steps, weights.Form{}); err != nil {
 		return nil, err

@@ -100,6 +100,9 @@ func Convert(c ConvertConfig) (*Converted, error) {
 		form.Tokenizer = tok.JSON()
 	}
 	form.DType, form.MaxShard = to, c.MaxShard
+	if err := makeAround(c.Out); err != nil {
+		return nil, err
+	}
 	if folder.Manifest != nil {
 		form.Step = folder.Manifest.Step
 	}

@@ -50,6 +50,7 @@ type NamedToken struct {
 // Template describes a chat template.
 type Template struct {
 	Family  string      `json:"family"`
+	Named   []string    `json:"named"`       // names of all templates
 	EndTurn *NamedToken `json:"end_of_turn"` // nil when no control token ends a turn: the model cannot be trained on turns
 }
 
@@ -124,6 +125,9 @@ func (m *Model) template() *Template {
 		return nil
 	}
 	t := &Template{Family: "unknown"}
+	for _, s := range m.sources {
+		t.Named = append(t.Named, s.Name)
+	}
 	source := m.source()
 	for _, f := range families {
 		if strings.Contains(source, f.mark) {
@@ -181,13 +185,17 @@ func tokensText(list []NamedToken) string {
 }
 
 func (t *Template) String() string {
-	switch {
-	case t == nil:
+	if t == nil {
 		return "none: the model completes text"
-	case t.EndTurn == nil:
-		return t.Family + ", which ends no turn with a control token: not for training"
 	}
-	return fmt.Sprintf("%s, turns end with %s (%d)", t.Family, t.EndTurn.Text, t.EndTurn.ID)
+	text := t.Family
+	if len(t.Named) > 1 {
+		text += " [" + strings.Join(t.Named, ", ") + "]"
+	}
+	if t.EndTurn == nil {
+		return text + ", which ends no turn with a control token: not for training"
+	}
+	return fmt.Sprintf("%s, turns end with %s (%d)", text, t.EndTurn.Text, t.EndTurn.ID)
 }
 
 func (p MemoryPlan) text(order ...string) string {

@@ -51,11 +51,19 @@ func Init(c InitConfig) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(c.Out), 0o755); err != nil {
-		return &problem.Problem{Code: problem.Resource, Where: c.Out, What: "cannot make the folder around the model", Why: problem.Reason(err), Fix: "choose a folder that you may write to", Err: err}
+	if err := makeAround(c.Out); err != nil {
+		return err
 	}
 	if _, err := weights.WriteFolder(c.Out, m); err != nil {
 		return &problem.Problem{Code: problem.Resource, Where: c.Out, What: "cannot write the model", Why: problem.Reason(err), Fix: "make room, or choose a folder that you may write to", Err: err}
+	}
+	return nil
+}
+
+// makeAround makes the folder that a model's folder goes into.
+func makeAround(out string) error {
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return &problem.Problem{Code: problem.Resource, Where: out, What: "cannot make the folder around the model", Why: problem.Reason(err), Fix: "choose a folder that you may write to", Err: err}
 	}
 	return nil
 }
