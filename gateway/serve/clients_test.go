@@ -19,11 +19,12 @@ import (
 )
 
 // features are what every library is tried with.
-var features = []string{"chat", "streaming", "tools", "parallel tools", "streamed tools", "schema", "bad schema", "overflow", "overload"}
+var features = []string{"chat", "streaming", "tools", "parallel tools", "streamed tools", "schema", "bad schema", "overflow", "image", "overload"}
 
 // conversation answers every prompt of the programs. Of two requests that say AWAY, the first is refused.
 func conversation() []script.Line {
 	lines := []script.Line{
+		{Match: "<|image|>", Loop: true, Text: "One pixel."},
 		{Match: "sunny", Loop: true, Text: "It is sunny."},
 		{Match: "ONE", Loop: true, Text: call("get_weather", `{"city": "Oslo"}`)},
 		{Match: "PARALLEL", Loop: true, Text: `I look.` + call("get_weather", `{"city": "Oslo"}`) + call("get_weather", `{"city": "Rome"}`)},

@@ -19,15 +19,17 @@ const retries = 1 // one refusal is forgiven: it must be of the kind that librar
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false }
 const wrong = { ...city, properties: { city: { type: 'sting' } } } // libraries leave out what they know to be too much; this they pass on
 const says = (content) => [{ role: 'user', content }]
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=='
+const url = 'data:image/png;base64,' + pixel
 
-// Each library asks {prompt, tools, schema, stream}, runs the calls it is answered with, and gives back {text, calls, usage}: the
+// Each library asks {prompt, tools, schema, stream, image}: with an image it shows one pixel behind the prompt. It runs the calls it is answered with, and gives back {text, calls, usage}: the
 // last text, the city of each call, and the tokens in and out of the last turn.
 
 const openai = new OpenAI({ baseURL: s.openai_base_url, apiKey: s.api_key, maxRetries: retries })
 
-async function chat({ prompt, tools, schema, stream }) {
+async function chat({ prompt, tools, schema, stream, image }) {
   const calls = []
-  const q = { model: 'm', messages: says(prompt) }
+  const q = { model: 'm', messages: says(image ? [{ type: 'text', text: prompt }, { type: 'image_url', image_url: { url } }] : prompt) }
   if (tools) q.tools = [{ type: 'function', function: { name: 'get_weather', description: 'w', parameters: city, strict: true } }]
   if (schema) q.response_format = { type: 'json_schema', json_schema: { name: 'place', strict: true, schema } }
   if (stream) q.stream_options = { include_usage: true }
@@ -43,9 +45,9 @@ async function chat({ prompt, tools, schema, stream }) {
   }
 }
 
-async function responses({ prompt, tools, schema, stream }) {
+async function responses({ prompt, tools, schema, stream, image }) {
   const calls = []
-  const q = { model: 'm', input: says(prompt) }
+  const q = { model: 'm', input: says(image ? [{ type: 'input_text', text: prompt }, { type: 'input_image', image_url: url, detail: 'auto' }] : prompt) }
   if (tools) q.tools = [{ type: 'function', name: 'get_weather', description: 'w', parameters: city, strict: true }]
   if (schema) q.text = { format: { type: 'json_schema', name: 'place', strict: true, schema } }
   for (;;) {
@@ -62,9 +64,11 @@ async function responses({ prompt, tools, schema, stream }) {
 
 const anthropic = new Anthropic({ baseURL: s.base_url, apiKey: s.api_key, maxRetries: retries })
 
-async function messages({ prompt, tools, schema, stream }) {
+const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } }
+
+async function messages({ prompt, tools, schema, stream, image }) {
   const calls = []
-  const q = { model: 'm', max_tokens: 100, messages: says(prompt) }
+  const q = { model: 'm', max_tokens: 100, messages: says(image ? [{ type: 'text', text: prompt }, block] : prompt) }
   if (tools) q.tools = [{ name: 'get_weather', description: 'w', input_schema: city }]
   if (schema) q.output_config = { format: { type: 'json_schema', schema } }
   for (;;) {
@@ -77,9 +81,10 @@ async function messages({ prompt, tools, schema, stream }) {
   }
 }
 
-const vercel = (model) => async ({ prompt, tools, schema, stream }) => {
+const vercel = (model) => async ({ prompt, tools, schema, stream, image }) => {
   const calls = []
-  const q = { model, prompt, maxRetries: retries, stopWhen: stepCountIs(3) }
+  const shown = image ? says([{ type: 'text', text: prompt }, { type: 'image', image: Buffer.from(pixel, 'base64') }]) : prompt
+  const q = { model, prompt: shown, maxRetries: retries, stopWhen: stepCountIs(3) }
   if (tools) q.tools = { get_weather: tool({ description: 'w', inputSchema: jsonSchema(city), execute: async (x) => (calls.push(x.city), 'sunny') }) }
   if (schema) q.output = Output.object({ schema: jsonSchema(schema) })
   if (!stream) {
@@ -93,7 +98,7 @@ const vercel = (model) => async ({ prompt, tools, schema, stream }) => {
 }
 
 setTracingDisabled(true)
-const agents = (Model) => async ({ prompt, tools, schema, stream }) => {
+const agents = (Model) => async ({ prompt, tools, schema, stream, image }) => {
   const calls = []
   const agent = new Agent({
     name: 'a',
@@ -102,20 +107,21 @@ const agents = (Model) => async ({ prompt, tools, schema, stream }) => {
     tools: tools ? [agentTool({ name: 'get_weather', description: 'w', parameters: city, strict: true, execute: async (x) => (calls.push(x.city), 'sunny') })] : [],
     ...(schema && { outputType: { type: 'json_schema', name: 'place', strict: true, schema } }),
   })
-  const r = await run(agent, prompt, { maxTurns: 3, stream })
+  const shown = image ? says([{ type: 'input_text', text: prompt }, { type: 'input_image', image: url }]) : prompt
+  const r = await run(agent, shown, { maxTurns: 3, stream })
   if (stream) await r.completed
   const usage = r.rawResponses.at(-1).usage
   return { text: schema ? JSON.stringify(r.finalOutput) : r.finalOutput, calls, usage: [usage.inputTokens, usage.outputTokens] }
 }
 
-const langchain = (model) => async ({ prompt, tools, schema, stream }) => {
+const langchain = (model) => async ({ prompt, tools, schema, stream, image }) => {
   const calls = []
   if (schema) {
     const r = await model.withStructuredOutput(schema, { name: 'place', method: 'jsonSchema', includeRaw: true }).invoke(prompt)
     return { text: JSON.stringify(r.parsed), calls, usage: [r.raw.usage_metadata.input_tokens, r.raw.usage_metadata.output_tokens] }
   }
   const bound = tools ? model.bindTools([{ type: 'function', function: { name: 'get_weather', description: 'w', parameters: city } }]) : model
-  const said = [new HumanMessage(prompt)]
+  const said = [new HumanMessage(image ? { content: [{ type: 'text', text: prompt }, { type: 'image_url', image_url: { url } }] } : prompt)]
   for (;;) {
     let r
     if (!stream) r = await bound.invoke(said)
@@ -174,6 +180,10 @@ const features = {
   },
   'bad schema': (ask) => refused(() => ask({ prompt: 'SCHEMA', schema: wrong }), 400, /sting/),
   'overflow': (ask) => refused(() => ask({ prompt: 'long '.repeat(40000) }), 400, /maximum context length|prompt is too long/),
+  'image': async (ask) => {
+    const r = await ask({ prompt: 'look', image: true })
+    return (r.text === 'One pixel.' && counted(r)) || r
+  },
   'overload': async (ask) => greets(await ask({ prompt: 'AWAY' })),
 }
 
@@ -207,9 +217,28 @@ const also = {
     return (r.content[0].type === 'thinking' && r.content[0].signature.length > 0 && r.content[1].text === 'Forty-two.') || r
   },
   'count_tokens': async () => (await anthropic.messages.countTokens({ model: 'm', messages: says('hi') })).input_tokens > 3,
-  'image is refused': () => {
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } }
-    return refused(() => anthropic.messages.create({ model: 'm', max_tokens: 9, messages: says([image]) }), 400, /text only/)
+  'image of a tool, anthropic': async () => {
+    const history = [...says('look'), { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] }, ...says([{ type: 'tool_result', tool_use_id: 'a', content: [block] }])]
+    const r = await anthropic.messages.create({ model: 'm', max_tokens: 100, messages: history })
+    return r.content[0].text === 'One pixel.' || r
+  },
+  'image of a tool, openai': async () => {
+    const output = [{ type: 'input_image', image_url: url, detail: 'auto' }]
+    const history = [...says('look'), { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' }, { type: 'function_call_output', call_id: 'a', output }]
+    const r = await openai.responses.create({ model: 'm', input: history })
+    return r.output_text === 'One pixel.' || r
+  },
+  'no image, anthropic': () => {
+    const wrong = { ...block, source: { ...block.source, media_type: 'image/jpeg' } }
+    return refused(() => anthropic.messages.create({ model: 'm', max_tokens: 9, messages: says([wrong]) }), 400, /image\/png, although/)
+  },
+  'image elsewhere, anthropic': () => {
+    const elsewhere = { type: 'image', source: { type: 'url', url: 'http://169.254.169.254/a.png' } }
+    return refused(() => anthropic.messages.create({ model: 'm', max_tokens: 9, messages: says([elsewhere]) }), 400, /not fetched/)
+  },
+  'image elsewhere, openai': () => {
+    const elsewhere = [{ type: 'image_url', image_url: { url: 'http://169.254.169.254/a.png' } }]
+    return refused(() => openai.chat.completions.create({ model: 'm', messages: says(elsewhere) }), 400, /not fetched/)
   },
   'wrong key': () => refused(() => new OpenAI({ baseURL: server + '/v1', apiKey: 'x', maxRetries: 0 }).models.list(), 401, /./),
 }

@@ -22,8 +22,16 @@ city = {"type": "object", "properties": {"city": {"type": "string"}}, "required"
 wrong = {**city, "required": ["city", "country"]}  # libraries leave out what they know to be too much; this they pass on
 
 
-def says(text):
-    return [{"role": "user", "content": text}]
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+URL = "data:image/png;base64," + PIXEL
+IMAGE = {"type": "image_url", "image_url": {"url": URL}}  # as each wire has it
+INPUT = {"type": "input_image", "image_url": URL, "detail": "auto"}
+BLOCK = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+
+
+def says(text, shown=None, kind="text"):
+    """What a user says, and shows behind it."""
+    return [{"role": "user", "content": [{"type": kind, "text": text}, shown] if shown else text}]
 
 
 # Each library asks, runs the calls it is answered with, and gives back the last text, the city of each call, and the tokens in
@@ -32,8 +40,8 @@ def says(text):
 oa = openai.OpenAI(base_url=s["openai_base_url"], api_key=s["api_key"], max_retries=RETRIES)
 
 
-def chat(prompt, tools=False, schema=None, stream=False):
-    calls, q = [], {"model": "m", "messages": says(prompt)}
+def chat(prompt, tools=False, schema=None, stream=False, image=False):
+    calls, q = [], {"model": "m", "messages": says(prompt, image and IMAGE)}
     if tools:
         q["tools"] = [{"type": "function", "function": {"name": "get_weather", "parameters": city, "strict": True}}]
     if schema:
@@ -54,8 +62,8 @@ def chat(prompt, tools=False, schema=None, stream=False):
             q["messages"].append({"role": "tool", "tool_call_id": c.id, "content": "sunny"})
 
 
-def responses(prompt, tools=False, schema=None, stream=False):
-    calls, q = [], {"model": "m", "input": says(prompt)}
+def responses(prompt, tools=False, schema=None, stream=False, image=False):
+    calls, q = [], {"model": "m", "input": says(prompt, image and INPUT, "input_text")}
     if tools:
         q["tools"] = [{"type": "function", "name": "get_weather", "description": "w", "parameters": city, "strict": True}]
     if schema:
@@ -78,8 +86,8 @@ def responses(prompt, tools=False, schema=None, stream=False):
 an = anthropic.Anthropic(base_url=s["base_url"], api_key=s["api_key"], max_retries=RETRIES)
 
 
-def messages(prompt, tools=False, schema=None, stream=False):
-    calls, q = [], {"model": "m", "max_tokens": 100, "messages": says(prompt)}
+def messages(prompt, tools=False, schema=None, stream=False, image=False):
+    calls, q = [], {"model": "m", "max_tokens": 100, "messages": says(prompt, image and BLOCK)}
     if tools:
         q["tools"] = [{"name": "get_weather", "input_schema": city}]
     if schema:
@@ -111,8 +119,8 @@ set_tracing_disabled(True)
 
 
 def agents(Model):
-    def ask(prompt, tools=False, schema=None, stream=False):
-        return asyncio.run(play(prompt, tools, schema, stream))
+    def ask(prompt, tools=False, schema=None, stream=False, image=False):
+        return asyncio.run(play(says(prompt, image and INPUT, "input_text"), tools, schema, stream))
 
     async def play(prompt, tools, schema, stream):
         async with openai.AsyncOpenAI(base_url=s["openai_base_url"], api_key=s["api_key"], max_retries=RETRIES) as client:
@@ -144,14 +152,14 @@ def agents(Model):
 
 
 def langchain(model):
-    def ask(prompt, tools=False, schema=None, stream=False):
+    def ask(prompt, tools=False, schema=None, stream=False, image=False):
         calls = []
         if schema:
             r = model.with_structured_output({"title": "place", "description": "A place.", **schema}, method="json_schema", include_raw=True).invoke(prompt)
             used = r["raw"].usage_metadata
             return json.dumps(r["parsed"]), calls, (used["input_tokens"], used["output_tokens"])
         bound = model.bind_tools([{"type": "function", "function": {"name": "get_weather", "description": "w", "parameters": city}}]) if tools else model
-        said = [HumanMessage(prompt)]
+        said = [HumanMessage(says(prompt, image and IMAGE)[0]["content"])]
         while True:
             if stream:
                 r = None
@@ -214,6 +222,11 @@ def conforms(r):
     return (json.loads(text) == {"city": "Oslo"} and counted(usage)) or r
 
 
+def sees(r):
+    text, _, usage = r
+    return (text == "One pixel." and counted(usage)) or r
+
+
 features = {
     "chat": lambda ask: greets(ask("hi")),
     "streaming": lambda ask: greets(ask("hi", stream=True)),
@@ -223,6 +236,7 @@ features = {
     "schema": lambda ask: conforms(ask("SCHEMA", schema=city)),
     "bad schema": lambda ask: refused(lambda: ask("SCHEMA", schema=wrong), 400, "country|sting"),
     "overflow": lambda ask: refused(lambda: ask("long " * 40000), 400, "maximum context length|prompt is too long"),
+    "image": lambda ask: sees(ask("look", image=True)),
     "overload": lambda ask: greets(ask("AWAY")),
 }
 
@@ -233,7 +247,20 @@ def reasoning():
     return (r.output_text == "Forty-two." and r.output[0].type == "reasoning") or r
 
 
+def shown_by_tool():
+    call, result = {"type": "tool_use", "id": "a", "name": "f", "input": {}}, {"type": "tool_result", "tool_use_id": "a", "content": [BLOCK]}
+    history = [*says("look"), {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    return an.messages.create(model="m", max_tokens=100, messages=history).content[0].text == "One pixel."
+
+
+def elsewhere():
+    shown = {"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}
+    return oa.chat.completions.create(model="m", messages=says("look", shown))
+
+
 also = {
+    "image of a tool": shown_by_tool,
+    "image elsewhere": lambda: refused(elsewhere, 400, "not fetched"),
     "completions, logprobs": lambda: oa.completions.create(model="m", prompt="hi", max_tokens=50, logprobs=1).choices[0].logprobs.token_logprobs[0] <= 0,
     "reasoning": reasoning,
     "count_tokens": lambda: an.messages.count_tokens(model="m", messages=says("hi")).input_tokens > 3,

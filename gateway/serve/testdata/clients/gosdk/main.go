@@ -25,6 +25,7 @@ type (
 	question struct {
 		prompt        string
 		tools, stream bool
+		image         bool // shows one pixel behind the prompt
 		schema        map[string]any
 	}
 	answer struct {
@@ -42,6 +43,11 @@ var (
 	properties = map[string]any{"city": map[string]any{"type": "string"}}
 	city       = map[string]any{"type": "object", "properties": properties, "required": []string{"city"}, "additionalProperties": false}
 	wrong      = map[string]any{"type": "object", "properties": properties, "required": []string{"city", "country"}, "additionalProperties": false}
+)
+
+const (
+	pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+	url   = "data:image/png;base64," + pixel
 )
 
 // note adds the city that a call names.
@@ -66,7 +72,12 @@ func chat(c openai.Client) library {
 		return &all.ChatCompletion, events.Err()
 	}
 	return func(q question) (a answer, err error) {
-		p := openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(q.prompt)}}
+		said := openai.UserMessage(q.prompt)
+		if q.image {
+			shown := openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: url})
+			said = openai.UserMessage([]openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(q.prompt), shown})
+		}
+		p := openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{said}}
 		if q.tools {
 			p.Tools = []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: "get_weather", Parameters: city})}
 		}
@@ -111,6 +122,11 @@ func respond(c openai.Client) library {
 	}
 	return func(q question) (a answer, err error) {
 		input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage(q.prompt, responses.EasyInputMessageRoleUser)}
+		if q.image {
+			shown := responses.ResponseInputImageParam{ImageURL: openai.String(url), Detail: responses.ResponseInputImageDetailAuto}
+			parts := responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(q.prompt), {OfInputImage: &shown}}
+			input = responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage(parts, responses.EasyInputMessageRoleUser)}
+		}
 		p := responses.ResponseNewParams{Model: "m"}
 		if q.tools {
 			p.Tools = []responses.ToolUnionParam{responses.ToolParamOfFunction("get_weather", city, true)}
@@ -157,7 +173,11 @@ func messages(c anthropic.Client) library {
 		return &all, events.Err()
 	}
 	return func(q question) (a answer, err error) {
-		p := anthropic.MessageNewParams{Model: "m", MaxTokens: 99, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(q.prompt))}}
+		said := []anthropic.ContentBlockParamUnion{anthropic.NewTextBlock(q.prompt)}
+		if q.image {
+			said = append(said, anthropic.NewImageBlockBase64("image/png", pixel))
+		}
+		p := anthropic.MessageNewParams{Model: "m", MaxTokens: 99, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(said...)}}
 		if q.tools {
 			p.Tools = []anthropic.ToolUnionParam{anthropic.ToolUnionParamOfTool(anthropic.ToolInputSchemaParam{Properties: properties, Required: []string{"city"}}, "get_weather")}
 		}
@@ -229,6 +249,7 @@ var features = []struct {
 	{"schema", question{prompt: "SCHEMA", schema: city}, expect(`{"city":"Oslo"}`)},
 	{"bad schema", question{prompt: "SCHEMA", schema: wrong}, refused("country")},
 	{"overflow", question{prompt: strings.Repeat("long ", 40000)}, refused("maximum context length", "prompt is too long")},
+	{"image", question{prompt: "look", image: true}, expect("One pixel.")},
 	{"overload", question{prompt: "AWAY"}, expect("Hello there.")},
 }
 
