@@ -1,12 +1,11 @@
-// Package gateway captures what the policy sees and says, token for token.
+// Package gateway lets agents in the same process talk to the policy, one conversation each.
 //
-//	does            one session for each rollout: renders, samples, parses, and keeps ids, log-probs and versions
+//	does            one session for each rollout: says what is new, asks, returns the reply; literal text for agents that write markers
 //	takes           messages, a chat.Renderer, an engine.Generator, budgets
 //	gives           replies to agents, traj.Nodes to training
-//	must not know   rewards, environments, how anything is trained or scheduled
-//	start reading   session.go; capture.go checks what the engine returned
+//	must not know   rewards, environments, how anything is trained or scheduled; how turns are kept
+//	start reading   session.go; capture keeps the turns, for these sessions as for those over HTTP
 //
-// This package is for agents in the same process, one conversation each. Agents that speak HTTP are served by the rooms below:
-// serve (routes, streams), openai, responses and anthropic (the wires), wire (what they share), capture (sessions), forest
-// (what a request continues), script (canned replies).
+// Agents that speak HTTP are served by the rooms below: serve (routes, streams), openai, responses and anthropic (the wires), wire
+// (what they share), capture (sessions), forest (what a request continues), script (canned replies).
 package gateway

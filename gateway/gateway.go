@@ -1,4 +1,4 @@
-// What all sessions of a run share: the engine, the renderer, the budget, and counters.
+// What all sessions of a run share: the engine, the renderer, the budget, and counts.
 
 package gateway
 
@@ -6,50 +6,47 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"molt/chat"
+	"molt/chat/parse"
 	"molt/engine"
+	"molt/gateway/capture"
 )
 
 // Config says what sessions talk to.
 type Config struct {
 	Generator engine.Generator
 	Renderer  *chat.Renderer
+	Family    *parse.Family // of the model's replies
 	// MaxTokens is the most tokens of one rollout, shown and sampled, over all its segments; at least 2. What is left
 	// bounds every turn; when nothing is left, the rollout ends with chat.ErrBudget.
 	MaxTokens int
 }
 
-func (c *Config) validate() error {
-	var problems []error
-	if c.Generator == nil || c.Renderer == nil {
-		return errors.New("gateway: opening sessions needs a generator and a renderer")
-	}
-	if c.MaxTokens < 2 {
-		problems = append(problems, fmt.Errorf("gateway: MaxTokens %d; want at least 2", c.MaxTokens))
-	}
-	if vocab, own := c.Generator.Capabilities().Vocab, c.Renderer.Tokenizer().VocabSize(); own > vocab {
-		problems = append(problems, fmt.Errorf("gateway: the tokenizer has %d ids and the model %d; they do not belong together", own, vocab))
-	}
-	if _, ok := c.Renderer.EndOfTurn(); !ok {
-		problems = append(problems, fmt.Errorf("gateway: the chat template ends no turn with a control token: %w", chat.ErrNotLocal))
-	}
-	return errors.Join(problems...)
-}
-
-// Gateway opens sessions. It is safe for concurrent use and starts no goroutine.
+// Gateway opens sessions. It is safe for concurrent use.
 type Gateway struct {
-	config   Config
-	counters counters
+	config  Config
+	capture *capture.Gateway
 }
 
 // New checks that the parts fit together.
 func New(c Config) (*Gateway, error) {
-	if err := c.validate(); err != nil {
+	inside := capture.Defaults()
+	inside.Generator, inside.Renderer, inside.Family, inside.MaxTokens = c.Generator, c.Renderer, c.Family, c.MaxTokens
+	inside.Linger, inside.Resume = 0, 0 // who asks is the only client, and a rollout that failed is tried again as a whole
+	g, err := capture.New(inside)
+	if c.MaxTokens < 2 {
+		err = errors.Join(err, fmt.Errorf("gateway: MaxTokens %d; want at least 2", c.MaxTokens))
+	}
+	if c.Renderer != nil {
+		if _, ok := c.Renderer.EndOfTurn(); !ok {
+			err = errors.Join(err, fmt.Errorf("gateway: the chat template ends no turn with a control token: %w", chat.ErrNotLocal))
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
-	return &Gateway{config: c}, nil
+	return &Gateway{c, g}, nil
 }
 
 // Options are what one rollout chooses.
@@ -65,41 +62,29 @@ type Options struct {
 
 // Open starts the session of one rollout.
 func (g *Gateway) Open(o Options) (*Session, error) {
-	end, _ := g.config.Renderer.EndOfTurn()
-	if !slices.Contains(o.Sampling.StopTokens, end) {
-		o.Sampling.StopTokens = append(slices.Clone(o.Sampling.StopTokens), end)
-	}
-	if err := o.Sampling.Validate(g.config.Generator.Capabilities().Vocab); err != nil {
+	s := &Session{gateway: g, lone: &capture.Lone{}}
+	if err := s.resample(o.Sampling); err != nil {
 		return nil, fmt.Errorf("gateway: opening a session: %w", err)
 	}
-	return &Session{
-		gateway: g,
-		options: o,
-		name:    fmt.Sprintf("group %d sample %d attempt %d", o.Group, o.Sample, o.Attempt),
-	}, nil
-}
-
-// Counts are what all sessions have seen. A run that offers tools and never parses a call is reading the wrong syntax.
-type Counts struct {
-	Turns     int64 // replies of the policy
-	Offered   int64 // of these, with tools on offer
-	Calls     int64 // tool calls parsed
-	Malformed int64 // what looked like a call and was none; kept as text
-	Unclosed  int64 // turns that ended while still reasoning
-	Masked    int64 // control strings in text from outside, which stayed text
-	Rewrites  int64 // bridges where the template alone would have shown earlier turns differently
-	Segments  int64 // new segments behind the first of their rollout
-}
-
-type counters struct {
-	turns, offered, calls, malformed, unclosed, masked, rewrites, segments atomic.Int64
-}
-
-// Counts returns the counters as they are now.
-func (g *Gateway) Counts() Counts {
-	c := &g.counters
-	return Counts{
-		Turns: c.turns.Load(), Offered: c.offered.Load(), Calls: c.calls.Load(), Malformed: c.malformed.Load(),
-		Unclosed: c.unclosed.Load(), Masked: c.masked.Load(), Rewrites: c.rewrites.Load(), Segments: c.segments.Load(),
+	session, err := g.capture.Open(capture.Options{Seed: o.Seed, Group: o.Group, Sample: o.Sample, Attempt: o.Attempt, MaxTokens: o.MaxTokens, Lone: s.lone})
+	if err != nil {
+		return nil, fmt.Errorf("gateway: opening a session: %w", err)
 	}
+	s.session = session
+	return s, nil
 }
+
+// resample says how the turns that follow are sampled.
+func (s *Session) resample(to engine.Sampling) error {
+	if end, _ := s.gateway.config.Renderer.EndOfTurn(); !slices.Contains(to.StopTokens, end) {
+		to.StopTokens = append(slices.Clone(to.StopTokens), end)
+	}
+	if err := to.Validate(s.gateway.config.Generator.Capabilities().Vocab); err != nil {
+		return err
+	}
+	s.lone.Sampling = to
+	return nil
+}
+
+// Counts are what all sessions have seen.
+func (g *Gateway) Counts() capture.Counts { return g.capture.Counts() }

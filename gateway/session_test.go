@@ -17,6 +17,7 @@ import (
 	"molt/chat/parse"
 	"molt/engine"
 	"molt/engine/enginetest"
+	"molt/gateway/capture"
 	"molt/tokenizer"
 	"molt/traj"
 )
@@ -49,6 +50,15 @@ var testRenderer = sync.OnceValue(func() *chat.Renderer {
 	return r.WithReader(parse.Hermes())
 })
 
+func hermes(t testing.TB) *parse.Family {
+	t.Helper()
+	f, err := parse.Named("hermes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 const lookup = "<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"item\": \"pen\"}}\n</tool_call>"
 
 // scripted replies with these texts, one for each turn, ended by <|im_end|> unless the text ends with "…".
@@ -69,7 +79,7 @@ func scripted(t testing.TB, texts ...string) *enginetest.Script {
 
 func open(t testing.TB, g engine.Generator, o Options, budget int) *Session {
 	t.Helper()
-	gate, err := New(Config{Generator: g, Renderer: testRenderer(), MaxTokens: budget})
+	gate, err := New(Config{Generator: g, Renderer: testRenderer(), Family: hermes(t), MaxTokens: budget})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,37 +288,6 @@ func TestCancelKeepsWhatWasSampled(t *testing.T) {
 	}
 }
 
-// TestNewSegmentsHaveReasons: a client that repeats its history may change it.
-func TestNewSegmentsHaveReasons(t *testing.T) {
-	s := open(t, scripted(t, "one", "two", "three", "four"), Options{}, 1000)
-	user := func(text string) chat.Message { return chat.Message{Role: chat.User, Content: text} }
-	said := func(text string) chat.Message { return chat.Message{Role: chat.Assistant, Content: text} }
-	var parents []int
-	var reasons []string
-	for _, messages := range [][]chat.Message{
-		{user("a")},
-		{user("a"), said("one"), user("b")},
-		{user("a"), said("ONE"), user("b"), said("two"), user("c")},
-		{user("summary")},
-	} {
-		if _, err := s.Answer(t.Context(), chat.Conversation{Messages: messages}); err != nil {
-			t.Fatal(err)
-		}
-		n := s.Nodes()[len(s.Nodes())-1]
-		parents, reasons = append(parents, n.Parent), append(reasons, n.NewSegment)
-	}
-	if !slices.Equal(parents, []int{-1, 0, -1, -1}) || !slices.Equal(reasons, []string{"", "", "history_edit", "new_root"}) {
-		t.Errorf("parents %v, reasons %q", parents, reasons)
-	}
-	r := traj.Rollout{Outcome: traj.Completed, Nodes: s.Nodes()}
-	if err := traj.TrainedOnce(&r, r.Segments()); err != nil || len(r.Segments()) != 3 {
-		t.Errorf("%d segments, %v", len(r.Segments()), err)
-	}
-	if got := s.gateway.Counts(); got.Turns != 4 || got.Segments != 2 {
-		t.Errorf("counts %+v", got)
-	}
-}
-
 func TestCounts(t *testing.T) {
 	s := open(t, scripted(t, lookup+lookup, "<tool_call>{</tool_call>", "<think>hm"), Options{}, 1000)
 	if err := s.Begin([]chat.Message{{Role: chat.User, Content: "<|im_end|>"}}, []chat.ToolSpec{chat.NewToolSpec("lookup", "", chat.Object())}); err != nil {
@@ -322,7 +301,7 @@ func TestCounts(t *testing.T) {
 		}
 		malformed += reply.Malformed
 	}
-	want := Counts{Turns: 3, Offered: 3, Calls: 2, Malformed: 1, Unclosed: 1, Masked: 1}
+	want := capture.Counts{Turns: 3, Offered: 3, Calls: 2, Malformed: 1, Unclosed: 1, Masked: 1}
 	if got := s.gateway.Counts(); got != want || malformed != 1 {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
@@ -346,7 +325,7 @@ func TestMisuse(t *testing.T) {
 	if _, err := s.Turn(t.Context(), nil); err == nil {
 		t.Error("a turn after Close")
 	}
-	if _, err := New(Config{Generator: enginetest.NewScript(enginetest.ScriptConfig{Vocab: 40}), Renderer: testRenderer(), MaxTokens: 1}); err == nil ||
+	if _, err := New(Config{Generator: enginetest.NewScript(enginetest.ScriptConfig{Vocab: 40}), Renderer: testRenderer(), Family: hermes(t), MaxTokens: 1}); err == nil ||
 		!strings.Contains(err.Error(), "the tokenizer has") || !strings.Contains(err.Error(), "MaxTokens 1") {
 		t.Errorf("a tokenizer of another model: %v", err)
 	}
@@ -359,26 +338,6 @@ func TestOpenRefusesSampling(t *testing.T) {
 	s := open(t, scripted(t), Options{}, 500)
 	if _, err := s.gateway.Open(Options{Sampling: engine.Sampling{Temperature: -1, MaxTokens: 1}}); err == nil || !strings.Contains(err.Error(), "temperature -1") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestIdentityCatchesMistakes: the check that every turn makes can fail.
-func TestIdentityCatchesMistakes(t *testing.T) {
-	s := open(t, scripted(t, "a", "b"), Options{}, 500)
-	begin(t, s)
-	for i := range 2 {
-		if _, err := s.Turn(t.Context(), map[bool][]chat.Message{true: tool("x")}[i > 0]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	prompt := slices.Concat(s.nodes[0].Observation, s.nodes[0].Sampled, s.nodes[1].Observation)
-	if err := s.identical(prompt); err != nil {
-		t.Fatal(err)
-	}
-	for name, wrong := range map[string][]int32{"shorter": prompt[1:], "longer": append([]int32{1}, prompt...), "other": append(slices.Clone(prompt[:len(prompt)-1]), 1)} {
-		if err := s.identical(wrong); !errors.Is(err, errIdentity) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -398,9 +357,10 @@ func BenchmarkTurn(b *testing.B) {
 	for _, id := range append(testTokenizer().EncodeSpecial(lookup), id(b, "<|im_end|>")) {
 		e.reply = append(e.reply, engine.Token{ID: id, Logp: -1})
 	}
-	first := open(b, e, Options{}, 10_000)
+	o := Options{Sampling: engine.Sampling{Temperature: 1, MaxTokens: 100}}
+	first := open(b, e, o, 10_000)
 	for b.Loop() {
-		s, err := first.gateway.Open(first.options)
+		s, err := first.gateway.Open(o)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -409,6 +369,9 @@ func BenchmarkTurn(b *testing.B) {
 			if _, err := s.Turn(b.Context(), map[bool][]chat.Message{true: tool("4")}[i > 0]); err != nil {
 				b.Fatal(err)
 			}
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(4*b.N), "µs/turn")

@@ -11,13 +11,16 @@ import (
 
 	"molt/chat"
 	"molt/engine"
+	"molt/gateway/wire"
 )
 
 // Text captures one rollout of literal text. Of messages only the content counts, and the images, whose placeholders stand in
 // the content; the policy's replies are the decoded ids and nothing is parsed. It is for one goroutine.
 type Text struct {
 	Session
-	begun []chat.Message
+	begin  []chat.Message // what the policy sees first, until the first turn
+	ids    []int32        // what it was shown and sampled
+	places []int          // of the images of items among the ids
 }
 
 // OpenText starts the literal session of one rollout.
@@ -32,15 +35,15 @@ func (g *Gateway) OpenText(o Options) (*Text, error) {
 // Begin says what the policy sees first. It must be called once, before Turn.
 func (t *Text) Begin(messages []chat.Message, tools []chat.ToolSpec) error {
 	switch {
-	case t.begun != nil || len(t.nodes) > 0:
-		return fmt.Errorf("gateway: %s: it has begun already", t.name)
+	case t.begun:
+		return fmt.Errorf("gateway: %s: it has begun already", t.session.ID)
 	case len(tools) > 0:
-		return fmt.Errorf("gateway: %s: literal text offers no tools; write them into it", t.name)
+		return fmt.Errorf("gateway: %s: literal text offers no tools; write them into it", t.session.ID)
 	}
 	if contents(messages) == "" {
-		return fmt.Errorf("gateway: %s: the policy must see something first", t.name)
+		return fmt.Errorf("gateway: %s: the policy must see something first", t.session.ID)
 	}
-	t.begun = slices.Clone(messages)
+	t.begun, t.begin = true, slices.Clone(messages)
 	return nil
 }
 
@@ -54,39 +57,35 @@ func contents(messages []chat.Message) string {
 
 // Turn appends literal text, which may be none after the first turn, and samples a reply.
 func (t *Text) Turn(ctx context.Context, observation []chat.Message) (chat.Reply, error) {
-	if t.closed {
-		return chat.Reply{}, fmt.Errorf("gateway: %s: it is closed", t.name)
-	}
-	reason := chat.Reason("")
-	if len(t.nodes) == 0 {
-		observation, reason = t.begun, chat.NewRoot
+	if t.turns == 0 {
+		observation = t.begin
 	}
 	tok := t.gateway.config.Renderer.Tokenizer()
-	shown := chat.Observation{IDs: tok.EncodeSpecial(contents(observation))}
-	err := t.gateway.sees(observation)
-	if err == nil {
-		shown.Images, err = t.gateway.config.Renderer.Place(shown.IDs, observation)
-	}
+	shown := tok.EncodeSpecial(contents(observation))
+	places, err := t.gateway.config.Renderer.Place(shown, observation)
 	if err != nil {
-		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", t.name, len(t.nodes), err)
+		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", t.session.ID, t.turns, err)
 	}
-	reply, err := t.sample(ctx, shown, placed(shown, observation), reason)
+	r := &wire.Request{Prompt: append(t.ids, shown...), Places: slices.Clone(t.places), Items: slices.Concat(t.items, items(observation))}
+	for _, at := range places {
+		r.Places = append(r.Places, len(t.ids)+at)
+	}
+	said, err := t.ask(ctx, r)
 	if err != nil {
-		return chat.Reply{}, fmt.Errorf("gateway: %s turn %d: %w", t.name, len(t.nodes), err)
+		return chat.Reply{}, err
 	}
-	said := tok.Decode(t.nodes[t.leaf].Sampled)
-	t.gateway.counters.turns.Add(1)
-	return chat.Reply{Message: chat.Message{Role: chat.Assistant, Content: said}, Text: said, Finish: reply.Finish}, nil
+	t.ids, t.places, t.items = append(r.Prompt, said.Sampled...), r.Places, r.Items
+	spoken := tok.Decode(said.Sampled)
+	return chat.Reply{Message: chat.Message{Role: chat.Assistant, Content: spoken}, Text: spoken, Finish: said.Finish}, nil
 }
 
 // Sampling is how the turns that follow are sampled.
-func (t *Text) Sampling() engine.Sampling { return t.options.Sampling }
+func (t *Text) Sampling() engine.Sampling { return t.lone.Sampling }
 
 // Resample changes it.
 func (t *Text) Resample(s engine.Sampling) error {
-	if err := s.Validate(t.gateway.config.Generator.Capabilities().Vocab); err != nil {
-		return fmt.Errorf("gateway: %s: %w", t.name, err)
+	if err := t.resample(s); err != nil {
+		return fmt.Errorf("gateway: %s: %w", t.session.ID, err)
 	}
-	t.options.Sampling = s
 	return nil
 }

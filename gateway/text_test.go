@@ -17,7 +17,7 @@ func say(text string) []chat.Message { return []chat.Message{{Role: chat.User, C
 
 // Every id of a literal session is what the text says, or what was sampled; markers come back as text.
 func TestLiteralText(t *testing.T) {
-	gate, err := New(Config{Generator: scripted(t, "Hi", "pens pens pens…", "done"), Renderer: testRenderer(), MaxTokens: 400})
+	gate, err := New(Config{Generator: scripted(t, "Hi", "pens pens pens…", "done"), Renderer: testRenderer(), Family: hermes(t), MaxTokens: 400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestLiteralText(t *testing.T) {
 }
 
 func TestLiteralTextRefuses(t *testing.T) {
-	gate, err := New(Config{Generator: scripted(t, "Hi"), Renderer: testRenderer(), MaxTokens: 400})
+	gate, err := New(Config{Generator: scripted(t, "Hi"), Renderer: testRenderer(), Family: hermes(t), MaxTokens: 400})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 			return nil, p
 		}
 	}
-	sampling, untrained, p := s.gateway.sampling(&r.Options)
+	sampling, untrained, p := s.gateway.sampling(s.sampling(), &r.Options)
 	if p != nil {
 		return nil, p
 	}
@@ -186,9 +186,13 @@ func (q *asking) conversation() ([]*chat.Item, chat.Key, *wire.Problem) {
 	case r.Text != "" || len(r.Prompt) > 0:
 		text := r.Text
 		if text == "" {
-			text = fmt.Sprint(r.Prompt)
+			text = digestOf(r.Prompt)
 		}
-		items = []*chat.Item{chat.NewItem(chat.Message{Role: "raw", Content: text})}
+		raw := chat.Message{Role: "raw", Content: text}
+		for _, image := range chat.Images(messages(r.Items)...) {
+			raw.Parts = append(raw.Parts, chat.Part{Image: image})
+		}
+		items = []*chat.Item{chat.NewItem(raw)}
 	case r.Previous != "":
 		name, _ := wire.TurnOf(r.Previous)
 		turn, ok := q.session.forest.Named(name)

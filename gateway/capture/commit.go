@@ -138,7 +138,7 @@ func (s *Session) landed(index int32, q *asking) *flight {
 	prompt := s.forest.IDs(index, 0)
 	prompt = prompt[:len(prompt)-len(t.Sampled)]
 	f.request = engine.Request{Prompt: prompt}
-	f.manner = s.gateway.manner(t.Name, prompt, t.Forced, q.tools, q.request)
+	f.manner = s.manner(t.Name, prompt, t.Forced, q.tools, q.request)
 	for i, id := range t.Sampled {
 		f.tokens = append(f.tokens, engine.Token{ID: id, Logp: t.Logp[i], Version: t.Version[i]})
 	}

@@ -106,7 +106,7 @@ func parameters(t chat.ToolSpec) []byte {
 
 // demand compiles what a request demands of its replies behind a prompt; nil for nothing, and for calls that an engine
 // without constraints is made to begin.
-func (g *Gateway) demand(r *wire.Request, prompt string) (*demand, *wire.Problem) {
+func (g *Gateway) demand(r *wire.Request, prompt []int32) (*demand, *wire.Problem) {
 	want, param, p := g.wants(r)
 	if p != nil || param == "" {
 		return nil, p
@@ -131,7 +131,7 @@ func (g *Gateway) demand(r *wire.Request, prompt string) (*demand, *wire.Problem
 	}
 	o := &r.Options
 	speech := shape.Speech{
-		Family: g.config.Family, Prompt: prompt, Code: g.code(), Ends: g.config.Sampling.StopTokens,
+		Family: g.config.Family, Prompt: g.tail(prompt), Code: g.code(), Ends: g.config.Sampling.StopTokens,
 		Quiet: o.Hidden || o.Effort == "none" || o.Think != nil && !*o.Think,
 	}
 	made, err := g.grammars.get(key(r, want, speech), func() (*bound, error) {

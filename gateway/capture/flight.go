@@ -13,7 +13,6 @@ import (
 
 	"molt/chat"
 	"molt/engine"
-	"molt/gateway"
 	"molt/gateway/forest"
 	"molt/gateway/wire"
 	"molt/traj"
@@ -35,18 +34,19 @@ type flight struct {
 
 	narrowed atomic.Bool // an id was kept out by the demand
 
-	mu     sync.Mutex // guards what follows
-	tokens []engine.Token
-	over   bool
-	failed *wire.Problem
-	end    wire.End
-	index  int32 // of the turn; -1 when none was kept
-	acked  int   // tokens whose deltas a client has certainly got
-	reader bool
-	silent bool          // nothing is written before everything has come
-	signal chan struct{} // tells the reader that there is more; holds one
-	timer  *time.Timer   // ends a flight without a reader
-	done   chan struct{} // closed when over
+	mu        sync.Mutex // guards what follows
+	tokens    []engine.Token
+	over      bool
+	failed    *wire.Problem
+	end       wire.End
+	index     int32 // of the turn; -1 when none was kept
+	malformed int   // what looked like a call and was none
+	acked     int   // tokens whose deltas a client has certainly got
+	reader    bool
+	silent    bool          // nothing is written before everything has come
+	signal    chan struct{} // tells the reader that there is more; holds one
+	timer     *time.Timer   // ends a flight without a reader
+	done      chan struct{} // closed when over
 }
 
 // emit is called by the engine.
@@ -85,7 +85,7 @@ func (f *flight) sample(r engine.Request) (engine.Reply, error) {
 	if err != nil {
 		reply.Tokens, reply.Finish = f.sampled()[before:], traj.FinishAbort
 	}
-	if broken := gateway.Check(reply, r, generator.Capabilities().Vocab); broken != nil {
+	if broken := check(reply, r, generator.Capabilities().Vocab); broken != nil {
 		return engine.Reply{}, errors.Join(err, broken)
 	}
 	return reply, err
@@ -149,7 +149,7 @@ func (f *flight) land(reply engine.Reply, err error) {
 		f.session.count(f, index, r, found)
 	}
 	f.mu.Lock()
-	f.tokens, f.over, f.failed, f.end, f.index = tokens, true, problem, e, index
+	f.tokens, f.over, f.failed, f.end, f.index, f.malformed = tokens, true, problem, e, index, found.malformed
 	signal := f.signal
 	f.mu.Unlock()
 	close(f.done)

@@ -73,6 +73,7 @@ type Options struct {
 	Sample    int    `json:"sample"`
 	Attempt   int    `json:"attempt"`
 	MaxTokens int    `json:"max_tokens,omitzero"` // of the session; 0 means the gateway's
+	Lone      *Lone  `json:"-"`                   // of a session without a client outside of this process
 }
 
 // Validate names the first option that no rollout can have, by its name in JSON.
@@ -98,6 +99,9 @@ func (g *Gateway) Open(o Options) (*Session, error) {
 		ID: rand.Text()[:16], Key: "molt-" + rand.Text() + rand.Text(),
 		Created: now.Unix(), Expires: now.Add(g.config.Life).Unix(), Options: o,
 	})
+	if o.Lone != nil {
+		s.ID = o.name()
+	}
 	if g.config.Folder != "" {
 		journal, err := g.journal(s.opened)
 		if err != nil {

@@ -70,6 +70,16 @@ func pictures(items []*chat.Item) int {
 	return n
 }
 
+// placed are the images that the ids of a raw completion show from an index on.
+func placed(r *wire.Request, from int) (shown []traj.Image) {
+	for i, m := range chat.Images(messages(r.Items)...) {
+		if at := r.Places[i]; at >= from {
+			shown = append(shown, traj.Image{At: at - from, Digest: m.Digest, Media: m.Media})
+		}
+	}
+	return shown
+}
+
 // Image returns an image that the session was shown, by its digest.
 func (s *Session) Image(digest string) (*chat.Image, bool) {
 	s.mu.Lock()

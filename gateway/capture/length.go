@@ -32,14 +32,15 @@ func longestPiece(tok *tokenizer.Tokenizer) int {
 
 // tooLong refuses a conversation whose text from outside needs more ids than there is room for, whatever the ids are.
 func (g *Gateway) tooLong(items []*chat.Item) *wire.Problem {
-	longest, bytes := g.piece(), 0
-	if longest == 0 {
-		return nil
-	}
+	bytes := 0
 	for _, item := range items {
 		bytes += len(item.Message.Content)
 	}
-	if bytes/longest < g.Context() {
+	if bytes < g.Context() {
+		return nil
+	}
+	longest := g.piece()
+	if longest == 0 || bytes/longest < g.Context() {
 		return nil
 	}
 	bytes = 0

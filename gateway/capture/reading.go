@@ -4,6 +4,7 @@
 package capture
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type manner struct {
 	prompt  string // the end of the text that the policy was shown
 	forced  string // the beginning of its reply, which it was shown too
 	tools   []chat.ToolSpec
+	lone    bool     // of a lone session
 	ends    []int32  // tokens that end a turn
 	stops   []string // strings that do
 	single  bool     // the first call ends the turn
@@ -44,6 +46,10 @@ type reading struct {
 	stop    string         // the stop string
 	cut     int            // leading tokens of the turn when it is over
 }
+
+// calls reports whether what looks like a call is one; else it is text. Clients fail on calls of tools that they did not offer;
+// environments have told of theirs in words.
+func (m *manner) calls() bool { return m.lone || len(m.tools) > 0 }
 
 func (m manner) read() *reading {
 	r := &reading{manner: m, stream: m.decoder.NewStream(false)}
@@ -180,8 +186,8 @@ func (r *reading) parse(text string, tokens int) []wire.Delta {
 	return []wire.Delta{{Kind: wire.Content, Choice: r.choice, Text: text}}
 }
 
-// deltas says what events mean to a client. Calls are shown when they are complete. Without tools on offer there are no
-// calls, whatever the policy writes.
+// deltas says what events mean to a client. Calls are shown when they are complete; where there can be
+// none, what looks like one is text.
 func (r *reading) deltas(events []parse.Event) []wire.Delta {
 	var out []wire.Delta
 	for _, e := range events {
@@ -194,7 +200,7 @@ func (r *reading) deltas(events []parse.Event) []wire.Delta {
 			out = append(out, wire.Delta{Kind: wire.Content, Choice: r.choice, Text: e.Text})
 		case parse.CallEnd:
 			out = append(out, r.call(e))
-			if r.single && len(r.tools) > 0 {
+			if r.single && r.calls() {
 				r.over, r.cut = true, len(r.ids)
 				return out
 			}
@@ -204,7 +210,7 @@ func (r *reading) deltas(events []parse.Event) []wire.Delta {
 }
 
 func (r *reading) call(e parse.Event) wire.Delta {
-	if len(r.tools) == 0 {
+	if !r.calls() {
 		text := r.spelled(e.Index)
 		r.said.Content += text
 		return wire.Delta{Kind: wire.Content, Choice: r.choice, Text: text}
@@ -216,7 +222,10 @@ func (r *reading) call(e parse.Event) wire.Delta {
 
 // named gives a call the id that its client will send back.
 func (r *reading) named(call chat.ToolCall, index int) chat.ToolCall {
-	if call.ID == "" {
+	switch {
+	case r.lone:
+		call.ID = fmt.Sprintf("%sc%04d", r.name, index) // nine characters, as Mistral wants
+	case call.ID == "":
 		call.ID = callID(r.name, index)
 	}
 	return call
@@ -267,7 +276,7 @@ func (r *reading) outcome() outcome {
 		case item.Kind == parse.Reasoning:
 			part.Reasoning += item.Text
 			o.reasoning += item.Tokens - last
-		case item.Kind == parse.CallEnd && len(r.tools) == 0:
+		case item.Kind == parse.CallEnd && !r.calls():
 			part.Content += r.spelt[item.Index]
 		case item.Kind == parse.CallEnd:
 			part.ToolCalls = append(part.ToolCalls, r.named(item.Call, item.Index))

@@ -32,7 +32,7 @@ func (q *asking) show() *wire.Problem {
 	}
 	q.develop()
 	var p *wire.Problem
-	if q.demand, p = g.demand(q.request, g.tail(q.prompt)); p != nil {
+	if q.demand, p = g.demand(q.request, q.prompt); p != nil {
 		return p
 	}
 	if q.demand == nil && q.request.Options.Choose.Mode == wire.Required {
@@ -67,7 +67,7 @@ func (q *asking) render() *wire.Problem {
 	case q.shown.ids != nil:
 		return nil
 	case len(r.Prompt) > 0:
-		q.shown = shown{root: q.parent < 0, ids: r.Prompt[len(q.view.path):]}
+		q.shown = shown{root: q.parent < 0, ids: r.Prompt[len(q.view.path):], images: placed(r, len(q.view.path))}
 		for _, id := range r.Prompt {
 			if int(id) >= g.config.Generator.Capabilities().Vocab {
 				return wire.Badf("prompt", "holds id %d, outside the vocabulary of %d", id, g.config.Generator.Capabilities().Vocab)
@@ -136,25 +136,31 @@ func (q *asking) flight(choice int) *flight {
 	ctx, cancel := context.WithCancel(s.ctx)
 	f := &flight{session: s, at: q.at, asked: q.asked, ctx: ctx, cancel: cancel, index: -1, done: make(chan struct{})}
 	f.turn = forest.Turn{
-		Name: rand.Text(), At: q.at, Parent: q.parent, Observation: q.shown.ids, Images: q.shown.images, Temperature: q.sampling.Temperature,
+		At: q.at, Parent: q.parent, Observation: q.shown.ids, Images: q.shown.images, Temperature: q.sampling.Temperature,
 		Asked: q.asked, Reason: q.reason, Spliced: q.shown.spliced, Agent: q.who.Agent, Tools: len(q.tools) > 0,
 		Stored: r.Store, Request: q.ordinal, Raw: r.Text != "" || len(r.Prompt) > 0, Forced: q.forced, Untrained: q.untrained,
 	}
 	f.masked, f.rewrote = q.shown.masked, q.shown.rewrites
 	f.demand = q.demand
-	f.manner = s.gateway.manner(f.turn.Name, q.prompt, q.forced, q.tools, r)
 	seed := s.Options.Seed
 	if r.Options.Seed != nil {
 		seed = *r.Options.Seed
 	}
-	path := s.forest.Path(q.at) + uint64(q.earlier+choice)*0x9E3779B97F4A7C15
+	key := engine.Key{Seed: seed, Group: s.Options.Group, Sample: int32(s.Options.Sample)}
+	if s.Options.Lone != nil {
+		f.turn.Name, key.Turn = s.ordinal()
+	} else {
+		path := s.forest.Path(q.at) + uint64(q.earlier+choice)*0x9E3779B97F4A7C15
+		f.turn.Name, key.Turn = rand.Text(), int32((path^path>>32)&(1<<31-1))
+	}
+	f.manner = s.manner(f.turn.Name, q.prompt, q.forced, q.tools, r)
 	f.request = engine.Request{
 		Prompt:   q.prompt,
 		Images:   q.images,
 		Sampling: q.sampling,
-		Key:      engine.Key{Seed: seed, Group: s.Options.Group, Sample: int32(s.Options.Sample), Turn: int32((path ^ path>>32) & (1<<31 - 1))},
+		Key:      key,
 		Session:  s.ID,
-		Tag:      fmt.Sprintf("session %s request %d choice %d", s.ID, q.ordinal, choice),
+		Tag:      s.tag(q.ordinal, choice),
 	}
 	if f.demand != nil {
 		f.request.Constrain = func() engine.Constraint { return f.demand.begin(nil, &f.narrowed) }
@@ -162,10 +168,11 @@ func (q *asking) flight(choice int) *flight {
 	return f
 }
 
-func (g *Gateway) manner(name string, prompt []int32, forced string, tools []chat.ToolSpec, r *wire.Request) manner {
+func (s *Session) manner(name string, prompt []int32, forced string, tools []chat.ToolSpec, r *wire.Request) manner {
+	g := s.gateway
 	return manner{
-		name: name, prompt: g.tail(prompt), forced: forced, tools: tools, ends: slices.Concat(g.config.Sampling.StopTokens, r.Options.StopTokens), stops: r.Options.Stop, single: r.Options.Single,
-		raw: r.Text != "" || len(r.Prompt) > 0, family: g.config.Family, decoder: g.config.Renderer.Tokenizer(),
+		name: name, prompt: g.tail(prompt), forced: forced, tools: tools, ends: slices.Concat(s.sampling().StopTokens, r.Options.StopTokens), stops: r.Options.Stop, single: r.Options.Single,
+		raw: r.Text != "" || len(r.Prompt) > 0, family: g.config.Family, decoder: g.config.Renderer.Tokenizer(), lone: s.Options.Lone != nil,
 	}
 }
 
@@ -173,5 +180,5 @@ func (g *Gateway) manner(name string, prompt []int32, forced string, tools []cha
 func (s *Session) spent(more int) *wire.Problem {
 	why := fmt.Sprintf("%d of %d tokens are used, and the next turn needs %d", s.used, s.budget(), more+1)
 	s.met = fmt.Errorf("capture: session %s: %s: %w", s.ID, why, chat.ErrBudget)
-	return wire.Badf("", "the session's token budget leaves no room: %s", why)
+	return &wire.Problem{Message: "the session's token budget leaves no room: " + why, Tokens: more}
 }

@@ -12,11 +12,10 @@ import (
 	"molt/gateway/wire"
 )
 
-// sampling returns the settings of a request's turns. A setting other than the run's is honoured, refused or counted, as the
+// sampling returns the settings of a request's turns, given the run's. A setting other than the run's is honoured, refused or counted, as the
 // policy says; it never goes unnoticed. untrained names the setting for which the turns do not train, "" when they do:
 // log-probs are those of the policy at the sampling temperature, whatever else ids were drawn by.
-func (g *Gateway) sampling(o *wire.Options) (s engine.Sampling, untrained string, problem *wire.Problem) {
-	run := g.config.Sampling
+func (g *Gateway) sampling(run engine.Sampling, o *wire.Options) (s engine.Sampling, untrained string, problem *wire.Problem) {
 	s = asks(run, o)
 	param, value := differs(s, run)
 	switch {

@@ -31,6 +31,7 @@ type Request struct {
 	Store    bool    // a later request may name this reply as Previous
 	Echo     []byte  // members of the request that the reply repeats, as JSON without braces; of the Responses wire
 	Prompt   []int32 // of a raw completion: ids
+	Places   []int   // of a raw completion: where among its ids the images of Items stand
 	Text     string  // of a raw completion: text
 
 	images int // that the items show

@@ -186,7 +186,7 @@ func (a *Agent) Start(g engine.Generator, wrap func(agent.Opener) agent.Opener) 
 	if a.overHTTP() {
 		a.server, err = a.serve(g)
 	} else {
-		a.inside, err = gateway.New(gateway.Config{Generator: g, Renderer: a.config.Model.Renderer, MaxTokens: a.config.MaxLen})
+		a.inside, err = gateway.New(gateway.Config{Generator: g, Renderer: a.config.Model.Renderer, Family: a.config.Model.Family, MaxTokens: a.config.MaxLen})
 	}
 	if err != nil {
 		return &problem.Problem{Code: problem.Template, Where: a.config.Model.Path, What: err.Error(), Fix: "choose another model", Err: err}

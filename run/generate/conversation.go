@@ -69,7 +69,7 @@ func (c *Conversation) first(ctx context.Context, observation []chat.Message, sh
 	}
 	c.ear = s.listen(show)
 	c.ear.reset(ctx, show)
-	g, err := gateway.New(gateway.Config{Generator: c.ear, Renderer: s.model.Renderer, MaxTokens: s.maxTokens})
+	g, err := gateway.New(gateway.Config{Generator: c.ear, Renderer: s.model.Renderer, Family: s.model.Family, MaxTokens: s.maxTokens})
 	if err != nil {
 		return Said{}, fmt.Errorf("generate: opening a conversation: %w", err)
 	}
