@@ -20,7 +20,7 @@ var (
 	typed     = regexp.MustCompile("(?m)(?:`molt ([a-z][^`\"\n]*)[`\"]|^\\s*(?:\\$ |\\./|bin/)*molt ([a-z][^`\"\n]*))")
 	quoted    = regexp.MustCompile("`((?:[a-z][a-z0-9_]+\\.)+[a-z0-9_]*[a-z0-9])`")
 	dotted    = regexp.MustCompile(`--((?:[a-z][a-z0-9_]+\.)+[a-z0-9_]*[a-z0-9])`)
-	isFile    = regexp.MustCompile(`\.(go|md|json|jsonl|py|txt|log|safetensors|yaml)$`)
+	isFile    = regexp.MustCompile(`\.(go|md|json|jsonl|py|txt|log|safetensors|yaml|mjs|js)$`)
 	plainFlag = regexp.MustCompile(`(?:^|[ \[])--([a-z][a-z-]*)(?:[ =\]]|$)`)
 )
 
