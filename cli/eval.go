@@ -18,10 +18,8 @@ func (*evalCmd) Help() string {
 }
 
 func (c *evalCmd) Run(ctx context.Context, a *app) error {
-	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.EvalResult]{check: checkEval, plan: run.PlanEval,
+	return settle(ctx, a, &c.settled, recipe.Defaults(), work[recipe.Config, *run.EvalResult]{check: recipe.CheckEval, plan: run.PlanEval,
 		run: func(ctx context.Context, cfg *recipe.Config, _ []*recipe.Setting, view leg.View) (*run.EvalResult, error) {
 			return run.Eval(ctx, cfg, view)
 		}})
 }
-
-func checkEval(_ *recipe.Config, settings []*recipe.Setting) error { return recipe.CheckEval(settings) }

@@ -105,9 +105,10 @@ var readByEval = []string{
 	"eval.max_samples", "train.seed", "engine.",
 }
 
-// CheckEval refuses flags that an evaluation does not read. A recipe may hold more: that of a run is a good one.
-func CheckEval(settings []*Setting) error {
-	return checkRead(settings, readByEval, "an evaluation does not read it")
+// CheckEval refuses flags that an evaluation does not read, and settings of agents that were not chosen. A recipe may hold more
+// of the others: that of a run is a good one.
+func CheckEval(c *Config, settings []*Setting) error {
+	return errors.Join(checkRead(settings, readByEval, "an evaluation does not read it"), c.unreadBelow("agent.", settings))
 }
 
 // readByTry are the settings that a rehearsal reads.
