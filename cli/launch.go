@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -140,11 +141,16 @@ func turnLine(at int32, n *capture.Node) string {
 	return line + "  " + metrics.Clean(spell.Cut(said, 60))
 }
 
-// certificate says whether every sampled id trains once and has its log-prob.
+// certificate says whether every sampled id has its log-prob, and trains once, or not at all where its turn does not train.
 func certificate(e *capture.Export) string {
-	sampled, logps, trained := 0, 0, 0
+	sampled, logps, apart, trained := 0, 0, 0, 0
+	var why []string
 	for _, n := range e.Tree {
 		sampled, logps = sampled+len(n.Sampled), logps+len(n.LogpGen)
+		if n.Untrained != "" {
+			apart += len(n.Sampled)
+			why = append(why, n.Untrained)
+		}
 	}
 	for _, s := range e.Segments {
 		for _, action := range s.Action {
@@ -153,8 +159,13 @@ func certificate(e *capture.Export) string {
 			}
 		}
 	}
-	if sampled == logps && sampled == trained {
-		return fmt.Sprintf("certificate: %d sampled ids, each with the log-prob it was sampled with, each trained on in exactly one segment\n", sampled)
+	slices.Sort(why)
+	switch {
+	case sampled != logps || sampled != trained+apart:
+		return fmt.Sprintf("NO certificate: %d sampled ids, %d log-probs, %d trained on, %d of turns that do not train\n", sampled, logps, trained, apart)
+	case apart > 0:
+		return fmt.Sprintf("certificate: %d sampled ids, each with the log-prob it was sampled with; %d are trained on, each in exactly one segment, and %d are not, as their clients demanded (%s)\n",
+			sampled, trained, apart, strings.Join(slices.Compact(why), ", "))
 	}
-	return fmt.Sprintf("NO certificate: %d sampled ids, %d log-probs, %d trained on\n", sampled, logps, trained)
+	return fmt.Sprintf("certificate: %d sampled ids, each with the log-prob it was sampled with, each trained on in exactly one segment\n", sampled)
 }

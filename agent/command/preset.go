@@ -110,7 +110,7 @@ const piModels = `{"providers": {"molt": {"baseUrl": "{base_url}", "apiKey": "{a
 `
 
 const qwenSettings = `{"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": false},
- "general": {"disableAutoUpdate": true, "disableUpdateNag": true}, "model": {"generationConfig": {"contextWindowSize": {max_length}}}}
+ "general": {"enableAutoUpdate": false}, "memory": {"enableManagedAutoMemory": false}, "model": {"generationConfig": {"contextWindowSize": {max_length}}}}
 `
 
 const clineProviders = `{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {"tokenSource": "manual",

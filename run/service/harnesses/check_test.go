@@ -82,7 +82,8 @@ func (r *result) path(i int) (ids []int32) {
 	return slices.Concat(ids, n.Observation, n.Sampled)
 }
 
-// trained checks that segments are paths, that nothing trains that was not sampled, and that what was sampled trains once.
+// trained checks that segments are paths, that nothing trains that was not sampled, and that what was sampled trains once; not at all
+// in a turn that says so.
 func (r *result) trained() error {
 	times := make([][]int, len(r.export.Tree))
 	for i := range times {
@@ -107,7 +108,11 @@ func (r *result) trained() error {
 		}
 	}
 	for i := range times {
-		if j := slices.IndexFunc(times[i], func(n int) bool { return n != 1 }); j >= 0 {
+		want := 1
+		if r.export.Tree[i].Untrained != "" {
+			want = 0
+		}
+		if j := slices.IndexFunc(times[i], func(n int) bool { return n != want }); j >= 0 {
 			return fmt.Errorf("turn %d: sampled token %d trains %d times", i, j, times[i][j])
 		}
 	}

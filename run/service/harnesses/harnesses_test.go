@@ -51,7 +51,7 @@ func version(t *testing.T, dir string, k *kit) string {
 	return spec[strings.LastIndexAny(spec, "@=")+1:]
 }
 
-var columns = []string{"three-turn tool loop", "parallel calls", "side errands", "talks to nobody else", "sub-agents", "compaction", "retries", "broken streams"}
+var columns = []string{"three-turn tool loop", "parallel calls", "side errands", "talks to nobody else", "sub-agents", "compaction", "retries", "broken streams", "at a terminal"}
 
 // try fills a row.
 func try(t *testing.T, k *kit) []cell {
@@ -60,7 +60,7 @@ func try(t *testing.T, k *kit) []cell {
 	for i, c := range []struct {
 		name string
 		run  func(*testing.T, *kit) cell
-	}{{"helpers", helpers}, {"compaction", compaction}, {"retries", retries}, {"broken", broken}} {
+	}{{"helpers", helpers}, {"compaction", compaction}, {"retries", retries}, {"broken", broken}, {"person", person}} {
 		t.Run(c.name, func(t *testing.T) { cells[4+i] = report(t, c.run(t, k))[0] })
 	}
 	return cells

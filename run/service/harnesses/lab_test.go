@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -78,6 +79,13 @@ func (r *recorder) Generate(ctx context.Context, q engine.Request, emit func(eng
 	return reply, err
 }
 
+// sampled reports whether a reply has this text.
+func (r *recorder) sampled(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.calls, func(c *asked) bool { return strings.Contains(decode(c.said), text+ended) })
+}
+
 func bytes32(ids []int32) []int32 { return append([]int32(nil), ids...) }
 
 // trial is one run of a harness.
@@ -90,6 +98,8 @@ type trial struct {
 	room    int                   // of recorder
 	length  int                   // of a conversation, as the harness is told; 0 is long
 	sever   int                   // the request with tools, from 1, whose connection breaks before the end of the reply; 0 for none
+	args    []string              // more of them for its command
+	typed   []keys                // what a person does at a terminal; nil without one
 	watched bool                  // its attempts to reach others are listed
 }
 
@@ -135,7 +145,7 @@ func (r *trial) run(t *testing.T) *result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.start(t, agent.Address{Session: session.ID, URL: h.URL + "/s/" + session.Key, Key: session.Key, Model: "policy"})
+	got := r.start(t, e, agent.Address{Session: session.ID, URL: h.URL + "/s/" + session.Key, Key: session.Key, Model: "policy"})
 	got.export = session.Export()
 	e.mu.Lock()
 	got.calls = e.calls
@@ -145,7 +155,7 @@ func (r *trial) run(t *testing.T) *result {
 }
 
 // start runs the harness as its preset says, in a clean home and an empty folder.
-func (r *trial) start(t *testing.T, address agent.Address) *result {
+func (r *trial) start(t *testing.T, e *recorder, address agent.Address) *result {
 	t.Helper()
 	preset, err := command.Preset{Command: r.kit.program}, error(nil)
 	if r.kit.program == "" {
@@ -157,12 +167,15 @@ func (r *trial) start(t *testing.T, address agent.Address) *result {
 	if r.preset != nil {
 		r.preset(&preset)
 	}
-	p, err := command.Prepare(preset, address, command.Place{Prompt: r.prompt, MaxLength: cmp.Or(r.length, 200_000)})
+	p, err := command.Prepare(preset, address, command.Place{Prompt: r.prompt, Interactive: r.typed != nil, MaxLength: cmp.Or(r.length, 200_000)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Remove()
-	argv := p.Argv
+	argv := append(p.Argv, r.args...)
+	if r.typed != nil {
+		argv = terminal(argv)
+	}
 	trace := filepath.Join(t.TempDir(), "trace")
 	if _, err := exec.LookPath("strace"); err == nil && r.watched {
 		argv = append([]string{"strace", "-f", "-qq", "--seccomp-bpf", "-e", "trace=connect", "-e", "signal=none", "-o", trace}, argv...)
@@ -173,17 +186,26 @@ func (r *trial) start(t *testing.T, address agent.Address) *result {
 	command.Dir, command.Env, command.SysProcAttr = p.Dir, p.Environ, child.OwnGroup()
 	command.Cancel = func() error { return child.KillGroup(command.Process.Pid) }
 	command.WaitDelay = 2 * time.Second
-	if preset.Stdin {
+	var output screen
+	command.Stdout, command.Stderr = &output, &output
+	var missed <-chan error
+	if r.typed != nil {
+		command.Env = append(command.Env, "TERM=xterm-256color")
+		missed = seated(t, command, &output, r.typed, e.sampled, cancel)
+	} else if preset.Stdin {
 		command.Stdin = strings.NewReader(r.prompt)
 	}
-	var output bytes.Buffer
-	command.Stdout, command.Stderr = &output, &output
 	err = command.Run()
+	if missed != nil {
+		if err := <-missed; err != nil {
+			t.Log(err)
+		}
+	}
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatal(err)
 	}
 	_ = child.KillGroup(command.Process.Pid) // what it left running
-	got := &result{code: command.ProcessState.ExitCode(), output: output.String(), work: files(p.Dir)}
+	got := &result{code: command.ProcessState.ExitCode(), output: output.raw.String(), work: files(p.Dir)}
 	if raw, err := os.ReadFile(trace); err == nil {
 		got.abroad, got.watched = abroad(string(raw)), true
 	}
