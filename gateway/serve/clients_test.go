@@ -30,6 +30,7 @@ func conversation() []script.Line {
 		{Match: "PARALLEL", Loop: true, Text: `I look.` + call("get_weather", `{"city": "Oslo"}`) + call("get_weather", `{"city": "Rome"}`)},
 		{Match: "THINK", Loop: true, Text: "<think>\nlet me see\n</think>\n\nForty-two."},
 		{Match: "SCHEMA", Loop: true, Text: `{"city":"Oslo"}`},
+		{Match: "STRAY", Loop: true, Text: call("get_weather", `{"town": "Oslo"}`)},
 	}
 	for range 2 * len(features) {
 		lines = append(lines, script.Line{Match: "AWAY", Trouble: enginetest.Unavailable}, script.Line{Match: "AWAY", Text: "Hello there."})

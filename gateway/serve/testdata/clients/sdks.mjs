@@ -240,6 +240,37 @@ const also = {
     const elsewhere = [{ type: 'image_url', image_url: { url: 'http://169.254.169.254/a.png' } }]
     return refused(() => openai.chat.completions.create({ model: 'm', messages: says(elsewhere) }), 400, /not fetched/)
   },
+  'a call that must come': async () => {
+    const tools = [{ type: 'function', function: { name: 'get_weather', parameters: city } }, { type: 'function', function: { name: 'other', parameters: city } }]
+    const named = { type: 'function', function: { name: 'get_weather' } }
+    for (const tool_choice of ['required', named, { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } }]) {
+      const r = await openai.chat.completions.create({ model: 'm', messages: says('ONE'), tools, tool_choice, parallel_tool_calls: false })
+      if (r.choices[0].finish_reason !== 'tool_calls' || r.choices[0].message.tool_calls[0].function.name !== 'get_weather') return r
+    }
+    const flat = [{ type: 'function', name: 'get_weather', parameters: city, strict: true }]
+    for (const tool_choice of ['required', flat[0], { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'get_weather' }] }]) {
+      const r = await openai.responses.create({ model: 'm', input: 'ONE', tools: flat, tool_choice })
+      if (r.output[0].type !== 'function_call') return r
+    }
+    for (const tool_choice of [{ type: 'any' }, { type: 'tool', name: 'get_weather', disable_parallel_tool_use: true }]) {
+      const r = await anthropic.messages.create({ model: 'm', max_tokens: 100, messages: says('ONE'), tools: [{ name: 'get_weather', input_schema: city }], tool_choice })
+      if (r.stop_reason !== 'tool_use') return r
+    }
+    return true
+  },
+  'no text in its place': () => refused(() => openai.chat.completions.create({ model: 'm', messages: says('hi'), tools: [{ type: 'function', function: { name: 'get_weather' } }], tool_choice: 'required' }), 400, /does not allow/),
+  'a call that is not strict': () => refused(() => openai.chat.completions.create({ model: 'm', messages: says('STRAY'), tools: [{ type: 'function', function: { name: 'get_weather', parameters: city, strict: true } }] }), 400, /does not allow/),
+  'top_logprobs': async () => {
+    const r = await openai.chat.completions.create({ model: 'm', messages: says('hi'), logprobs: true, top_logprobs: 5 })
+    const q = await openai.responses.create({ model: 'm', input: 'hi', include: ['message.output_text.logprobs'], top_logprobs: 5 })
+    const c = await openai.completions.create({ model: 'm', prompt: 'hi', max_tokens: 5, logprobs: 5 })
+    const top = [r.choices[0].logprobs.content[0], q.output[0].content[0].logprobs[0]].map((t) => t.top_logprobs.length)
+    return (String(top) === '5,5' && Object.keys(c.choices[0].logprobs.top_logprobs[0]).length >= 2) || [top, c.choices[0].logprobs]
+  },
+  'penalties': async () => {
+    const r = await openai.chat.completions.create({ model: 'm', messages: says('hi'), frequency_penalty: 1, presence_penalty: -1, logit_bias: { 50: -100 }, seed: 1 })
+    return r.choices[0].message.content === 'Hello there.' || r
+  },
   'wrong key': () => refused(() => new OpenAI({ baseURL: server + '/v1', apiKey: 'x', maxRetries: 0 }).models.list(), 401, /./),
 }
 

@@ -258,7 +258,35 @@ def elsewhere():
     return oa.chat.completions.create(model="m", messages=says("look", shown))
 
 
+tool = {"type": "function", "function": {"name": "get_weather", "parameters": city}}
+
+
+def must_call():
+    for choice in ("required", {"type": "function", "function": {"name": "get_weather"}}):
+        r = oa.chat.completions.create(model="m", messages=says("ONE"), tools=[tool], tool_choice=choice, parallel_tool_calls=False)
+        if r.choices[0].finish_reason != "tool_calls":
+            return r
+    r = an.messages.create(model="m", max_tokens=100, messages=says("ONE"), tools=[{"name": "get_weather", "input_schema": city}], tool_choice={"type": "any"})
+    return r.stop_reason == "tool_use" or r
+
+
+def top_logprobs():
+    r = oa.chat.completions.create(model="m", messages=says("hi"), logprobs=True, top_logprobs=3)
+    q = oa.responses.create(model="m", input="hi", include=["message.output_text.logprobs"], top_logprobs=3)
+    return len(r.choices[0].logprobs.content[0].top_logprobs) == len(q.output[0].content[0].logprobs[0].top_logprobs) == 3 or (r, q)
+
+
+def extra_body():
+    asked = {"repetition_penalty": 1.1, "min_p": 0.01, "top_k": 50, "min_tokens": 1, "stop_token_ids": [1], "chat_template_kwargs": {"enable_thinking": False}}
+    return oa.chat.completions.create(model="m", messages=says("hi"), extra_body=asked).choices[0].message.content == "Hello there."
+
+
 also = {
+    "a call that must come": must_call,
+    "a call that is not strict": lambda: refused(lambda: oa.chat.completions.create(
+        model="m", messages=says("STRAY"), tools=[{"type": "function", "function": {**tool["function"], "strict": True}}]), 400, "does not allow"),
+    "top_logprobs": top_logprobs,
+    "options of vLLM": extra_body,
     "image of a tool": shown_by_tool,
     "image elsewhere": lambda: refused(elsewhere, 400, "not fetched"),
     "completions, logprobs": lambda: oa.completions.create(model="m", prompt="hi", max_tokens=50, logprobs=1).choices[0].logprobs.token_logprobs[0] <= 0,

@@ -293,6 +293,14 @@ func also(oa openai.Client, an anthropic.Client) {
 	}
 	report("also", "count tokens", err)
 	_, err = oa.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{Model: "m", Temperature: openai.Float(-1), Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")}})
+	must := openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("ONE")}, Logprobs: openai.Bool(true), TopLogprobs: openai.Int(4),
+		Tools:      []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: "get_weather", Parameters: city, Strict: openai.Bool(true)})},
+		ToolChoice: openai.ChatCompletionToolChoiceOptionUnionParam{OfAuto: openai.String("required")}}
+	called, errMust := oa.Chat.Completions.New(ctx, must)
+	if errMust == nil && (len(called.Choices[0].Message.ToolCalls) != 1 || len(called.Choices[0].Logprobs.Content[0].TopLogprobs) != 4) {
+		errMust = fmt.Errorf("%s", called.RawJSON())
+	}
+	report("also", "a call that must come, top_logprobs", errMust)
 	report("also", "temperature below 0", refused("temperature")(answer{}, err))
 }
 
