@@ -82,7 +82,12 @@ func killRL(t *testing.T, c *recipe.Config) {
 
 func TestKilledSFT(t *testing.T) {
 	slow(t)
-	c := microSFT(t)
+	killSFT(t, microSFT(t))
+}
+
+// killSFT is killRL for fine-tuning.
+func killSFT(t *testing.T, c *recipe.SFTConfig) {
+	t.Helper()
 	again := *c
 	begun := time.Now()
 	if out, err := (job{SFT: c}).start(t).output(); err != nil {

@@ -27,6 +27,14 @@ func TestKilledLoRA(t *testing.T) {
 	killRL(t, c)
 }
 
+// TestKilledSFTWithLoRA: the same of fine-tuning, which leaves a merged model.
+func TestKilledSFTWithLoRA(t *testing.T) {
+	slow(t)
+	c := microSFT(t)
+	c.Model.LoRA.Rank, c.Model.Adam.LR = 4, 0.05
+	killSFT(t, c)
+}
+
 // TestAdapterOfARun follows an adapter: trained and exported; put on its base again it is the model that an equal run
 // merges, in an evaluation as well; trained on from there.
 func TestAdapterOfARun(t *testing.T) {
