@@ -81,6 +81,8 @@ type line struct {
 	Kind string         `json:"kind"`
 	Data jsontext.Value `json:"data"`
 	CRC  string         `json:"crc,omitzero"` // of all before it; see seal.go
+
+	Attempt int `json:"attempt,omitzero"` // Leg, in runs of numeric epoch 1
 }
 
 // encode gives the record as one line, with the newline.
@@ -101,9 +103,9 @@ func decode(text []byte) (Record, error) {
 	if err := json.Unmarshal(text, &l, options, json.RejectUnknownMembers(true)); err != nil {
 		return Record{}, err
 	}
-	r := Record{Seq: l.Seq, Time: l.Time, Leg: l.Leg}
-	if l.Seq < 1 || l.Leg < 1 || l.Kind == "" {
-		return Record{}, fmt.Errorf("seq %d, leg %d, kind %q: not an event", l.Seq, l.Leg, l.Kind)
+	r := Record{Seq: l.Seq, Time: l.Time, Leg: max(l.Leg, l.Attempt)}
+	if r.Seq < 1 || r.Leg < 1 || l.Kind == "" {
+		return Record{}, fmt.Errorf("seq %d, leg %d, kind %q: not an event", r.Seq, r.Leg, l.Kind)
 	}
 	readKind, known := kinds[l.Kind]
 	if !known {

@@ -89,6 +89,14 @@ func TestUnknownKindIsKept(t *testing.T) {
 	}
 }
 
+// TestRunsOfBefore: what is a leg was an attempt.
+func TestRunsOfBefore(t *testing.T) {
+	got, err := decode([]byte(`{"seq":4,"time":"2026-11-30T18:25:03Z","attempt":3,"kind":"note","data":{"text":"x"}}`))
+	if err != nil || got.Leg != 3 {
+		t.Errorf("decode: %+v, %v", got, err)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for _, text := range []string{
 		``, `{}`, `null`, `[]`, `{"seq":1}`,
