@@ -118,7 +118,7 @@ func TestCostlyFiles(t *testing.T) {
 			}
 		}
 		allocated := after.TotalAlloc - before.TotalAlloc
-		if took := time.Since(begin); took > 30*time.Second || allocated > 64<<20+40*uint64(len(c.file)) {
+		if took := time.Since(begin); took > time.Minute || allocated > 64<<20+40*uint64(len(c.file)) {
 			t.Errorf("%s: %v and %d MiB for a file of %d kB", c.name, took, allocated>>20, len(c.file)>>10)
 		}
 	}
@@ -139,7 +139,7 @@ func TestCostlyConfigurations(t *testing.T) {
 		if err != nil || tok.VocabSize() < 100_000 {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(begin); took > 30*time.Second {
+		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("%s: %v", name, took)
 		}
 	}
