@@ -13,11 +13,13 @@ import (
 
 	"molt/agent"
 	"molt/metrics"
+	"molt/rollout/sched"
 	"molt/run/finetune"
 	"molt/run/folder"
 	"molt/run/leg"
 	"molt/run/problem"
 	"molt/run/recipe"
+	"molt/traj"
 )
 
 func TestHealthyRunsRaiseNoAlarm(t *testing.T) {
@@ -223,5 +225,26 @@ func TestNothingIsMeasuredOfOneUpdate(t *testing.T) {
 	}
 	if names := alarms(t, c.Ckpt.Path); !slices.Equal(names, []string{"default-learning-rate"}) {
 		t.Errorf("raised %q", names)
+	}
+}
+
+// TestTurnsThatDoNotTrain: an agent whose every turn is constrained is told.
+func TestTurnsThatDoNotTrain(t *testing.T) {
+	batch := func(constrained ...bool) (b sched.Batch) {
+		r := &traj.Rollout{}
+		for _, c := range constrained {
+			r.Nodes = append(r.Nodes, traj.Node{Sampled: []int32{1}, Constrained: c})
+		}
+		r.Nodes = append(r.Nodes, traj.Node{Observation: []int32{1}})
+		b.Groups = []*traj.Group{{Rollouts: []*traj.Rollout{r}}}
+		return b
+	}
+	for _, c := range []struct {
+		batch       sched.Batch
+		turns, free int
+	}{{batch(true, true), 2, 0}, {batch(true, false), 2, 1}, {batch(), 0, 0}} {
+		if turns, free := sampled(c.batch); turns != c.turns || free != c.free {
+			t.Errorf("%d turns, %d free; want %d, %d", turns, free, c.turns, c.free)
+		}
 	}
 }

@@ -143,6 +143,10 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dro
 			r.log.Emit(metrics.Alarm{Name: name, Severity: metrics.Warning, Step: step, Sentence: sentence + again, Fix: fix})
 		}
 	}
+	if turns, free := sampled(batch); turns > 0 && free == 0 {
+		raise("turns-untrained", fmt.Sprintf("step %d: none of %d turns trains: the agent asks for formats, calls or sampling that make them no free sample of the policy", step, turns),
+			"docs/agents.md says which requests train; --agent.capture.sampling keep samples as the run says, and leaves strict out")
+	}
 	if trained.Steps.Updates == 0 && trained.Steps.Skipped == 0 && !trained.Frozen {
 		raise("no-gradient", fmt.Sprintf("step %d: no token had a gradient, so the weights did not change", step), "if it stays so: the prompts are all solved, or all hopeless; look at the rewards")
 	}
@@ -162,6 +166,28 @@ func (r *rlRun) alarms(step int64, batch sched.Batch, trained *train.Result, dro
 		r.unparsed = true
 		raise("tools-never-parsed", why, "the model may use another call syntax than the one that is parsed")
 	}
+}
+
+// sampled counts the turns of a batch, and those that are free samples of the policy.
+func sampled(batch sched.Batch) (turns, free int) {
+	for _, g := range batch.Groups {
+		for _, r := range g.Rollouts {
+			for i := range r.Nodes {
+				if n := &r.Nodes[i]; len(n.Sampled) > 0 {
+					turns++
+					free += one(!n.Constrained)
+				}
+			}
+		}
+	}
+	return turns, free
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // failures counts the rollouts of the batch that were not graded, by outcome.
