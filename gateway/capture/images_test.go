@@ -44,13 +44,19 @@ func seen(role chat.Role, images ...*chat.Image) chat.Message {
 	return chat.NewMessage(role, parts...)
 }
 
-// seeing is a world whose template and engine take images. Every reply is "ok".
-func seeing(t testing.TB, change func(*Config)) *world {
+func seeingRenderer(t testing.TB) *chat.Renderer {
 	t.Helper()
 	r, err := script.Model()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// seeing is a world whose template and engine take images. Every reply is "ok".
+func seeing(t testing.TB, change func(*Config)) *world {
+	t.Helper()
+	r := seeingRenderer(t)
 	end, _ := r.EndOfTurn()
 	w := newWorld(t, nil, func(c *Config) {
 		c.Renderer = r

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"molt/agent"
 	"molt/chat"
 	"molt/engine"
 	"molt/engine/enginetest"
@@ -22,6 +23,27 @@ type client struct {
 	messages []chat.Message
 	tools    []chat.ToolSpec
 	log      []string
+	pictures []*chat.Image // that it may show; none where nobody sees
+}
+
+// says is what a user or a tool says, with pictures now and then.
+func (c *client) says(m chat.Message) chat.Message {
+	parts := []chat.Part{{Text: m.Content}}
+	for len(c.pictures) > 0 && c.rng.IntN(3) == 0 {
+		parts = append(parts, chat.Part{Image: c.pictures[c.rng.IntN(len(c.pictures))]})
+	}
+	m.Put(parts...)
+	return m
+}
+
+// edit changes a message.
+func edit(m chat.Message) chat.Message {
+	if m.HasImages() {
+		m.Put(append(slices.Clone(m.Parts), chat.Part{Text: "!"})...)
+		return m
+	}
+	m.Content += "!"
+	return m
 }
 
 // body writes the conversation as JSON, spelled differently each time.
@@ -33,7 +55,9 @@ func (c *client) body(messages []chat.Message) []byte {
 		}
 		b = fmt.Appendf(b, `{"role":%q,`, m.Role)
 		text := chat.String(m.Content).AppendJSON(nil)
-		if c.rng.IntN(2) == 0 && m.Content != "" {
+		if m.HasImages() {
+			b = fmt.Appendf(b, `"content":%s`, shownParts(m))
+		} else if c.rng.IntN(2) == 0 && m.Content != "" {
 			b = fmt.Appendf(b, `"content":[{"type":"text","text":%s,"cache_control":{"n":%d}}]`, text, c.rng.IntN(3))
 		} else {
 			b = fmt.Appendf(b, `"content":%s`, text)
@@ -68,6 +92,11 @@ func (c *client) body(messages []chat.Message) []byte {
 		b = t.Spec.AppendJSON(b)
 	}
 	return append(b, `]}`...)
+}
+
+func shownParts(m chat.Message) chat.Value {
+	v, _ := agent.Wire([]chat.Message{m}).Items()[0].Get("content")
+	return v
 }
 
 // send asks with the wire's own bytes, and perhaps leaves early.
@@ -108,10 +137,10 @@ func (c *client) step() {
 	what := c.rng.IntN(12)
 	switch {
 	case len(ask) == 0 || what == 0:
-		ask = []chat.Message{system("S"), user(fmt.Sprint("question ", c.rng.IntN(3)))}
+		ask = []chat.Message{system("S"), c.says(user(fmt.Sprint("question ", c.rng.IntN(3))))}
 	case what == 1: // edit something
 		i := c.rng.IntN(len(ask))
-		ask[i].Content += "!"
+		ask[i] = edit(ask[i])
 		ask = ask[:i+1]
 		if ask[i].Role == chat.Assistant {
 			ask = append(ask, user("why?"))
@@ -129,10 +158,10 @@ func (c *client) step() {
 	default:
 		if last := ask[len(ask)-1]; last.Role == chat.Assistant {
 			for _, call := range last.ToolCalls {
-				ask = append(ask, tool(call.ID, fmt.Sprint("result ", c.rng.IntN(2))))
+				ask = append(ask, c.says(tool(call.ID, fmt.Sprint("result ", c.rng.IntN(2)))))
 			}
 			if len(last.ToolCalls) == 0 {
-				ask = append(ask, user(fmt.Sprint("more ", c.rng.IntN(2))))
+				ask = append(ask, c.says(user(fmt.Sprint("more ", c.rng.IntN(2)))))
 			}
 		}
 	}
@@ -157,27 +186,36 @@ func TestIdentityAlways(t *testing.T) {
 		seen.Turns, seen.Calls, seen.Malformed, seen.Unclosed = seen.Turns+c.Turns, seen.Calls+c.Calls, seen.Malformed+c.Malformed, seen.Unclosed+c.Unclosed
 		seen.Segments, seen.Spliced, seen.Replayed, seen.Cut = seen.Segments+c.Segments, seen.Spliced+c.Spliced, seen.Replayed+c.Replayed, seen.Cut+c.Cut
 	}
-	reasons := map[chat.Reason]int{}
+	reasons, shown := map[chat.Reason]int{}, 0
 	seeds := uint64(20)
 	if testing.Short() {
 		seeds = 8
 	}
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		w := newWorld(t, func(r engine.Request) []int32 {
+		renderer, pictures := testRenderer(), []*chat.Image(nil)
+		if seed%2 == 1 {
+			renderer, pictures = seeingRenderer(t), []*chat.Image{picture(t, 1), picture(t, 2)}
+		}
+		tok := renderer.Tokenizer()
+		end, _ := renderer.EndOfTurn()
+		reply := func(r engine.Request) []int32 {
 			pick := rand.New(rand.NewPCG(seed, uint64(r.Key.Turn)))
-			ids := speak(replies[pick.IntN(len(replies))])
+			ids := append(tok.EncodeSpecial(replies[pick.IntN(len(replies))]), end)
 			if pick.IntN(3) == 0 { // the same text in other tokens
 				ids = append([]int32{'o', 'h', ' '}, ids...)
 			}
 			return ids
-		}, func(c *Config) {
-			c.Folder = t.TempDir()
+		}
+		e := enginetest.NewScript(enginetest.ScriptConfig{Vocab: tok.VocabSize(), MaxTokens: 1 << 16, Reply: reply})
+		w := newWorld(t, nil, func(c *Config) {
+			c.Folder, c.Renderer, c.Generator = t.TempDir(), renderer, e
 			if seed%5 == 4 {
 				c.Mode = Faithful
 			}
 		})
-		c := &client{w: w, rng: rng, tools: pens}
+		w.engine = e
+		c := &client{w: w, rng: rng, tools: pens, pictures: pictures}
 		for i := range 40 {
 			if rng.IntN(8) == 0 {
 				w.engine.Inject(enginetest.Fault{Trouble: enginetest.Unavailable, After: rng.IntN(40)})
@@ -199,6 +237,7 @@ func TestIdentityAlways(t *testing.T) {
 		}
 		for _, n := range w.session.Export().Tree {
 			reasons[n.Reason]++
+			shown += len(n.Images)
 		}
 	}
 	if testing.Short() {
@@ -212,7 +251,10 @@ func TestIdentityAlways(t *testing.T) {
 			t.Errorf("no turn for reason %q: %v", reason, reasons)
 		}
 	}
-	t.Logf("%+v %v", seen, reasons)
+	if shown == 0 {
+		t.Error("no image was shown")
+	}
+	t.Logf("%+v %v, %d images", seen, reasons, shown)
 }
 
 // restart replaces the gateway by one that reads its journals.

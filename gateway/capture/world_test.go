@@ -176,12 +176,13 @@ func (w *world) sound() {
 		if prompt := ids[:len(ids)-len(f.Turn(i).Sampled)]; !given[fmt.Sprint(prompt)] {
 			w.t.Errorf("turn %d says that the engine was given %q", i, testTokenizer().Decode(prompt))
 		}
+		w.pictured(i, ids)
 	}
 	r := traj.Rollout{Outcome: traj.Completed, Nodes: f.Nodes()}
 	if len(r.Nodes) == 0 {
 		return
 	}
-	if err := r.Validate(testTokenizer().VocabSize(), 0); err != nil {
+	if err := r.Validate(w.gateway.config.Renderer.Tokenizer().VocabSize(), 0); err != nil {
 		w.t.Error(err)
 	}
 	if err := traj.TrainedOnce(&r, r.Segments()); err != nil {
@@ -221,5 +222,17 @@ func (w *world) wantTree(want string) {
 	got := strings.ReplaceAll(w.tree(), "<|im_end|>", "]")
 	if want = strings.TrimPrefix(want, "\n"); got != want {
 		w.t.Errorf("got\n%s want\n%s", got, want)
+	}
+}
+
+// pictured checks that a turn was shown the images of the conversation that it answers, each at a placeholder.
+func (w *world) pictured(turn int32, ids []int32) {
+	w.t.Helper()
+	f := w.session.forest
+	placeholder, _ := w.gateway.config.Renderer.Tokenizer().ID("<|image|>")
+	got, want := f.Images(turn), chat.Images(messages(f.Items(f.Turn(turn).At))...)
+	same := slices.EqualFunc(got, want, func(a traj.Image, b *chat.Image) bool { return a.Digest == b.Digest && ids[a.At] == placeholder })
+	if !same {
+		w.t.Errorf("turn %d was shown %+v, and its conversation shows %+v", turn, got, want)
 	}
 }
