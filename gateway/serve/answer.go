@@ -3,11 +3,7 @@
 package serve
 
 import (
-	"errors"
-	"io"
 	"net/http"
-	"slices"
-	"sync"
 	"time"
 
 	"molt/gateway/anthropic"
@@ -50,71 +46,6 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, sessi
 	_ = control.SetWriteDeadline(time.Now().Add(s.config.Write))
 	reply(w, http.StatusOK, d.encode(s, request, whole))
 	delivered = control.Flush() == nil && here
-}
-
-// buffers hold bodies while they are read; nothing of a body is kept.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxBuffer is the most bytes of a buffer that waits for the next body.
-const maxBuffer = 4 << 20
-
-// request reads a request from its body.
-func (s *Server) request(w http.ResponseWriter, r *http.Request, control *http.ResponseController, d dialect, session *capture.Session) (*wire.Request, *wire.Problem) {
-	buffer := buffers.Get().(*[]byte)
-	defer func() {
-		if cap(*buffer) <= maxBuffer {
-			buffers.Put(buffer)
-		}
-	}()
-	body, p := s.body(w, r, control, *buffer)
-	if p != nil {
-		return nil, p
-	}
-	*buffer = body
-	return d.decode(session, body)
-}
-
-// body reads the whole body into a buffer, within its limits.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, control *http.ResponseController, buffer []byte) ([]byte, *wire.Problem) {
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return nil, &wire.Problem{Class: wire.BadMedia, Message: "the body is coded as " + coding[:min(len(coding), 40)] + "; send it as it is"}
-	}
-	if r.ContentLength > s.config.Body {
-		return nil, s.tooLarge()
-	}
-	_ = control.SetReadDeadline(time.Now().Add(s.config.Read)) // where that is not possible, there is no limit
-	buffer = slices.Grow(buffer[:0], int(max(r.ContentLength, 0))+512)
-	body, err := readAll(http.MaxBytesReader(w, r.Body, s.config.Body), buffer)
-	if err != nil {
-		w.Header().Set("Connection", "close") // the deadline stays, so that what is left of the body is not waited for
-	}
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, s.tooLarge()
-	}
-	if err != nil {
-		return nil, &wire.Problem{Class: wire.Bad, Message: "the body did not arrive"}
-	}
-	_ = control.SetReadDeadline(time.Time{})
-	return body, nil
-}
-
-func (s *Server) tooLarge() *wire.Problem {
-	return &wire.Problem{Class: wire.TooLarge, Message: "the body is too large"}
-}
-
-func readAll(r io.Reader, b []byte) ([]byte, error) {
-	for {
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		switch {
-		case err == io.EOF:
-			return b, nil
-		case err != nil:
-			return b, err
-		case len(b) == cap(b):
-			b = append(b, 0)[:len(b)]
-		}
-	}
 }
 
 func (s *Server) count(w http.ResponseWriter, r *http.Request, d dialect, session *capture.Session, request *wire.Request) {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"molt/gateway/capture"
@@ -22,6 +23,8 @@ type Config struct {
 	Token string
 	// Body is the most bytes of a request. Default 64 MiB.
 	Body int64
+	// Bodies is the most bytes of all requests that are being read at once. Default 1 GiB.
+	Bodies int64
 	// Read is how long a request may take to arrive. Default 1 min.
 	Read time.Duration
 	// Write is how long a client may take to accept a piece of a reply. Default 1 min.
@@ -41,8 +44,8 @@ func (c *Config) defaults() error {
 	if c.Gateway == nil {
 		return errors.New("serve: a server needs a gateway")
 	}
-	if c.Body < 0 || c.Read < 0 || c.Write < 0 || c.Alive < 0 {
-		return fmt.Errorf("serve: Body %d, Read %v, Write %v, Alive %v; want 0 (the default) or more", c.Body, c.Read, c.Write, c.Alive)
+	if c.Body < 0 || c.Bodies < 0 || c.Read < 0 || c.Write < 0 || c.Alive < 0 {
+		return fmt.Errorf("serve: Body %d, Bodies %d, Read %v, Write %v, Alive %v; want 0 (the default) or more", c.Body, c.Bodies, c.Read, c.Write, c.Alive)
 	}
 	for _, d := range []struct {
 		is        *time.Duration
@@ -55,6 +58,9 @@ func (c *Config) defaults() error {
 	if c.Body == 0 {
 		c.Body = 64 << 20
 	}
+	if c.Bodies == 0 {
+		c.Bodies = max(1<<30, c.Body)
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -65,6 +71,7 @@ func (c *Config) defaults() error {
 type Server struct {
 	config  Config
 	created int64
+	bodies  atomic.Int64 // bytes of requests that are being read
 }
 
 // New makes a server.

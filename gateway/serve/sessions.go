@@ -96,7 +96,8 @@ func (s *Server) unauthorized(r *http.Request) *wire.Problem {
 }
 
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
-	body, p := s.body(w, r, http.NewResponseController(w), nil)
+	body, done, p := s.body(w, r, http.NewResponseController(w), nil)
+	defer done()
 	var o capture.Options
 	if p == nil && len(body) > 0 {
 		if p = wire.Fill(&o, body); p == nil {
