@@ -1,4 +1,4 @@
-"""Serves an environment on a free port of the loopback and prints its address: `serve.py CACHE echo|tools`.
+"""Serves an environment on a free port of the loopback and prints its address: `serve.py CACHE echo|tools [SESSIONS]`.
 
 echo is the package's own example, as `openenv init` writes it; tools is an MCP environment whose episode ends with the right
 sum."""
@@ -65,7 +65,7 @@ if __name__ == "__main__":
     from openenv.core.env_server import create_fastapi_app
 
     sys.path.insert(0, sys.argv[1] + "/echo_world")
-    app = create_fastapi_app(*{"echo": echo, "tools": tools}[sys.argv[2]](), max_concurrent_envs=2)
+    app = create_fastapi_app(*{"echo": echo, "tools": tools}[sys.argv[2]](), max_concurrent_envs=int((sys.argv[3:] or [2])[0]))
     listener = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
