@@ -77,22 +77,21 @@ func (a *app) locate(ctx context.Context, name string) (string, error) {
 	}
 	if m.Downloaded > 0 {
 		fmt.Fprintf(a.stderr, "%s: %s downloaded to %s\n", name, megabytes(m.Downloaded), legible(m.Dir))
-		fmt.Fprint(a.stderr, legible(skipped(name, m.Skipped)))
+	}
+	if m.Downloaded > 0 && len(m.Skipped) > 0 {
+		fmt.Fprintf(a.stderr, "%s: %s\n", name, legible(skipped(m.Skipped)))
 	}
 	return m.Dir, nil
 }
 
 // skipped says what of a repository was left where it is, and how to get it.
-func skipped(name string, files []string) string {
+func skipped(files []string) string {
 	const shown = 6
-	if len(files) == 0 {
-		return ""
-	}
 	list := strings.Join(files[:min(len(files), shown)], ", ")
 	if more := len(files) - shown; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%s: not downloaded, since nothing here reads it: %s (MOLT_DOWNLOAD_ALSO='onnx/*,*.bin' downloads what fits such patterns)\n", name, list)
+	return "not downloaded, since nothing here reads it: " + list + " (MOLT_DOWNLOAD_ALSO='onnx/*,*.bin' downloads what fits such patterns)"
 }
 
 // downloading shows how far a download is: one line that changes on a terminal, a line every ten seconds elsewhere.

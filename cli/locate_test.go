@@ -57,7 +57,7 @@ func TestModelsByName(t *testing.T) {
 	}
 	run("HF_HUB_OFFLINE=1", "model", "info", "org/name").want(t, exitRefused, "HF_HUB_OFFLINE forbids to download it")
 	first := run("HF_HUB_OFFLINE=0", "model", "info", "org/name")
-	first.want(t, 0, "Qwen2ForCausalLM, 28,320 parameters", "org/name: 0.1 MB downloaded to ", "org/name: not downloaded, since nothing here reads it: molt-manifest.json (MOLT_DOWNLOAD_ALSO=")
+	first.want(t, 0, "Qwen2ForCausalLM, 28,320 parameters", "org/name: 0.1 MB downloaded to ", "org/name: not downloaded, since nothing here reads it: molt-manifest.json (MOLT_DOWNLOAD_ALSO='onnx/*,*.bin' downloads what fits such patterns)\n")
 	if second := run("HF_HUB_OFFLINE=0", "model", "info", "org/name"); second.code != 0 || strings.Contains(second.stderr, "downloaded") {
 		t.Errorf("again: %+v", second)
 	}
