@@ -33,7 +33,7 @@ func Example() {
 			r.Nodes = []metrics.Node{{Parent: -1, Temperature: 1, Finish: "stop"}}
 			r.Messages = []metrics.Message{{Role: "assistant", Text: "26"}}
 			t := &r.Tokens
-			t.ID, t.Piece, t.LogpGen = []int32{17}, []string{metrics.Piece([]byte("26"))}, []float32{-0.25}
+			t.ID, t.Piece, t.LogpGen = []int32{17}, []string{"26"}, []float32{-0.25}
 			t.Node, t.Sampled, t.Action, t.Version = t.Node.Repeat(0, 1), t.Sampled.Repeat(true, 1), t.Action.Repeat(true, 1), t.Version.Repeat(0, 1)
 			return r
 		},

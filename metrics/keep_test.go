@@ -223,14 +223,6 @@ func TestReadRolloutsTrustsNothing(t *testing.T) {
 	}
 }
 
-func TestPieceKeepsBytesVisible(t *testing.T) {
-	for in, want := range map[string]string{"é": "é", "\xe2\x82": `\xe2\x82`, "a\xffb": `a\xffb`, "€\xe2": `€\xe2`, "\ufffd": "\ufffd"} {
-		if got := Piece([]byte(in)); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 func FuzzReadRollout(f *testing.F) {
 	f.Add([]byte(encodeOrFail(f, small(Candidate{}, 4)) + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -5,8 +5,6 @@ package metrics
 import (
 	"fmt"
 	"math"
-	"strings"
-	"unicode/utf8"
 )
 
 // MaxTokens bounds the tokens of a kept rollout.
@@ -80,7 +78,7 @@ type Node struct {
 // the numbers of observation tokens are 0. The ratio is exp(New − Old), the mismatch exp(Old − Gen).
 type Tokens struct {
 	ID        []int32       `json:"id"`                  // [T]
-	Piece     []string      `json:"piece"`               // [T] text of each id; see Piece
+	Piece     []string      `json:"piece"`               // [T] text of each id; bytes that are none by themselves are spelled <0xE2>
 	Node      Runs[int]     `json:"node"`                // [T] the turn that added it
 	Sampled   Runs[bool]    `json:"sampled"`             // [T] by the policy; all others are observation
 	Action    Runs[bool]    `json:"action"`              // [T] trains; false for sampled tokens that are masked
@@ -194,23 +192,4 @@ func (t *Tokens) lanes() []lane {
 		{"entropy", len(t.Entropy), true}, {"advantage", len(t.Advantage), true}, {"clipped", len(t.Clipped), true},
 		{"loss", len(t.Loss), true},
 	}
-}
-
-// Piece gives the text of a token's bytes. Bytes that are no character by themselves, as in a token that ends inside
-// one, are spelled \xNN.
-func Piece(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	var s strings.Builder
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&s, `\x%02x`, b[0])
-		} else {
-			s.WriteRune(r)
-		}
-		b = b[n:]
-	}
-	return s.String()
 }
