@@ -4,7 +4,7 @@
 //	takes           nothing
 //	gives           its files; the standard library of Python 3.9 or later is all they need
 //	must not know   everything else
-//	start reading   molt/agents.py is the contract; molt/worker.py is the process
+//	start reading   molt/agents.py is the contract; molt/worker.py is the process; molt/rehearse.py plays a file by hand
 package python
 
 import "embed"
