@@ -2,7 +2,6 @@ package shape
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"molt/chat"
 	"molt/chat/grammar"
 	"molt/chat/parse"
+	"molt/chat/shape/shapetest"
 )
 
 // markup are control tokens of some families, as ids from 300 on.
@@ -148,118 +148,6 @@ func (s *sampler) spelling(text string) int32 {
 	return int32(tag[most])
 }
 
-// randomTools makes tools with schemas of their own.
-func randomTools(rng *rand.Rand) []Tool {
-	tools := []Tool{{Name: "get"}, {Name: "get_all"}, {Name: "ls_1"}}[:1+rng.IntN(3)]
-	for i := range tools {
-		var properties, required []string
-		for k := range rng.IntN(5) {
-			name := []string{"a", "ab", "text", "n_1", "Z"}[k]
-			properties = append(properties, fmt.Sprintf("%q:%s", name, randomSchema(rng, 2)))
-			if rng.IntN(2) == 0 {
-				required = append(required, fmt.Sprintf("%q", name))
-			}
-		}
-		tools[i].Strict = rng.IntN(2) == 0
-		tools[i].Schema = fmt.Appendf(nil, `{"type":"object","properties":{%s},"required":[%s],"additionalProperties":false}`, strings.Join(properties, ","), strings.Join(required, ","))
-	}
-	return tools
-}
-
-func randomSchema(rng *rand.Rand, depth int) string {
-	kinds := []string{`{"type":"string"}`, `{"type":"integer"}`, `{"type":"number"}`, `{"type":"boolean"}`, `{"type":"null"}`, `{"type":["string","null"]}`, `{"enum":["x y","12","é"]}`, `{"const":3}`, `{"type":["integer","null"]}`}
-	if depth > 0 && rng.IntN(3) == 0 {
-		inner := randomSchema(rng, depth-1)
-		return []string{
-			fmt.Sprintf(`{"type":"array","items":%s,"maxItems":2}`, inner),
-			fmt.Sprintf(`{"type":"object","properties":{"k":%s},"required":["k"],"additionalProperties":false}`, inner),
-		}[rng.IntN(2)]
-	}
-	return kinds[rng.IntN(len(kinds))]
-}
-
-// conforms checks a value against one of these schemas, by their definition.
-func conforms(schema map[string]any, v any) bool {
-	if list, ok := schema["enum"].([]any); ok {
-		return slices.Contains(list, v)
-	}
-	if c, ok := schema["const"]; ok {
-		return c == v
-	}
-	types, ok := schema["type"].([]any)
-	if !ok {
-		types = []any{schema["type"]}
-	}
-	return slices.ContainsFunc(types, func(t any) bool { return typed(t.(string), schema, v) })
-}
-
-func typed(name string, schema map[string]any, v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return name == "null"
-	case string:
-		return name == "string"
-	case bool:
-		return name == "boolean"
-	case float64:
-		return name == "number" || name == "integer" && v == float64(int64(v))
-	case []any:
-		items := schema["items"].(map[string]any)
-		return name == "array" && len(v) <= 2 && !slices.ContainsFunc(v, func(e any) bool { return !conforms(items, e) })
-	case map[string]any:
-		if name != "object" {
-			return false
-		}
-		properties := schema["properties"].(map[string]any)
-		for _, r := range schema["required"].([]any) {
-			if _, ok := v[r.(string)]; !ok {
-				return false
-			}
-		}
-		for key, member := range v {
-			if s, ok := properties[key].(map[string]any); !ok || !conforms(s, member) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// check finds what is wrong with the calls of a reply.
-func check(tools []Tool, calls []chat.ToolCall) error {
-	for _, c := range calls {
-		at := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == c.Name })
-		if at < 0 {
-			return fmt.Errorf("%s is not offered", c.Name)
-		}
-		var schema map[string]any
-		var v any
-		if err := json.Unmarshal(tools[at].Schema, &schema); err != nil {
-			return err
-		}
-		if err := json.Unmarshal([]byte(c.Arguments.String()), &v); err != nil {
-			return err
-		}
-		if !conforms(schema, v) {
-			return fmt.Errorf("%s does not conform to %s", c.Arguments, tools[at].Schema)
-		}
-	}
-	return nil
-}
-
-func specs(t testing.TB, tools []Tool) []chat.ToolSpec {
-	var out []chat.ToolSpec
-	for _, tool := range tools {
-		v, err := chat.ParseValue(tool.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, chat.NewToolSpec(tool.Name, "", v))
-	}
-	return out
-}
-
 func read(s speech, text, prompt string, tools []chat.ToolSpec) chat.Message {
 	reply := s.Family.Read(text, prompt, tools)
 	return reply.Message()
@@ -281,22 +169,22 @@ func TestCallsThatMust(t *testing.T) {
 		total, thought := 0, 0
 		for seed := range uint64(60) {
 			rng := rand.New(rand.NewPCG(seed, 1))
-			tools := randomTools(rng)
+			tools := shapetest.Tools(rng)
 			prompt := promptOf(family, seed%3 == 0)
 			s := newSpeech(t, family, prompt, seed%2 == 0)
 			single := seed%4 == 1
-			g, err := Reply(s.Speech, Demand{Tools: tools, Must: true, Single: single})
+			g, err := Reply(s.Speech, Demand{Tools: offered(tools), Must: true, Single: single})
 			if err != nil {
 				t.Fatalf("%s: %v", family, err)
 			}
 			draw := sampler{rng: rng, tags: closers(s.Family)}
 			for range 2 {
 				text := draw.reply(t, g, s)
-				reply := s.Family.Read(text, prompt, specs(t, tools))
+				reply := s.Family.Read(text, prompt, shapetest.Specs(tools))
 				m := reply.Message()
 				total += len(m.ToolCalls)
 				thought += len(m.Reasoning)
-				if err := check(tools, m.ToolCalls); err != nil || len(m.ToolCalls) == 0 || single && len(m.ToolCalls) > 1 || strings.TrimSpace(m.Content) != "" || reply.Unclosed {
+				if err := shapetest.Check(tools, m.ToolCalls); err != nil || len(m.ToolCalls) == 0 || single && len(m.ToolCalls) > 1 || strings.TrimSpace(m.Content) != "" || reply.Unclosed {
 					t.Fatalf("%s: %q is %+v, %v", family, text, m, err)
 				}
 			}
@@ -336,17 +224,17 @@ func TestCallsThatMay(t *testing.T) {
 		}
 		for seed := range uint64(100) {
 			rng := rand.New(rand.NewPCG(seed, 2))
-			tools := randomTools(rng)
+			tools := shapetest.Tools(rng)
 			prompt := promptOf(family, seed%5 == 0)
 			s := newSpeech(t, family, prompt, seed%2 == 0)
-			g, err := Reply(s.Speech, Demand{Tools: tools})
+			g, err := Reply(s.Speech, Demand{Tools: offered(tools)})
 			if err != nil {
 				t.Fatalf("%s: %v", family, err)
 			}
 			draw := sampler{rng: rng, tags: append(closers(s.Family), s.Family.Openings()...)}
 			text := draw.reply(t, g, s)
-			m := read(s, text, prompt, specs(t, tools))
-			if err := check(tools, m.ToolCalls); err != nil {
+			m := read(s, text, prompt, shapetest.Specs(tools))
+			if err := shapetest.Check(tools, m.ToolCalls); err != nil {
 				t.Fatalf("%s: %q: %v", family, text, err)
 			}
 			calling += len(m.ToolCalls)
@@ -425,7 +313,7 @@ func TestFormats(t *testing.T) {
 			var of map[string]any
 			_ = json.Unmarshal([]byte(schema), &of)
 			said := m.Message()
-			if err := json.Unmarshal([]byte(said.Content), &v); err != nil || !conforms(of, v) {
+			if err := json.Unmarshal([]byte(said.Content), &v); err != nil || !shapetest.Conforms(of, v) {
 				t.Errorf("%s: %q is %+v, %v", f.Name, text, said, err)
 			}
 			thought += min(1, len(said.Reasoning))
@@ -441,16 +329,16 @@ func TestFormatsAndTools(t *testing.T) {
 	values, calls := 0, 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		tools := randomTools(rng)
+		tools := shapetest.Tools(rng)
 		s := newSpeech(t, "hermes", "assistant\n", seed%2 == 0)
-		g, err := Reply(s.Speech, Demand{Tools: tools, Format: true})
+		g, err := Reply(s.Speech, Demand{Tools: offered(tools), Format: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		draw := sampler{rng: rng, tags: closers(s.Family)}
 		text := draw.reply(t, g, s)
-		m := read(s, text, "assistant\n", specs(t, tools))
-		if err := check(tools, m.ToolCalls); err != nil || len(m.ToolCalls) == 0 && !json.Valid([]byte(m.Content)) {
+		m := read(s, text, "assistant\n", shapetest.Specs(tools))
+		if err := shapetest.Check(tools, m.ToolCalls); err != nil || len(m.ToolCalls) == 0 && !json.Valid([]byte(m.Content)) {
 			t.Fatalf("%q: %+v %v", text, m, err)
 		}
 		values, calls = values+min(1, len(m.Content)), calls+len(m.ToolCalls)
@@ -483,4 +371,49 @@ func TestRefusals(t *testing.T) {
 	if _, err := Reply(s.Speech, Demand{Tools: []Tool{loose, loose}, Must: true}); err != nil {
 		t.Error(err)
 	}
+}
+
+func offered(tools []shapetest.Tool) []Tool {
+	out := make([]Tool, len(tools))
+	for i, t := range tools {
+		out[i] = Tool(t)
+	}
+	return out
+}
+
+// FuzzReply: whatever tools and prompts are, a reply can always go on, and nothing panics.
+func FuzzReply(f *testing.F) {
+	f.Add(uint8(1), "f", `{"type":"object","properties":{"a":{"type":"string"}}}`, "<think>", true, true, uint64(1))
+	f.Add(uint8(3), "get_all", `{"$ref":"#/$defs/x","$defs":{"x":{"properties":{"</parameter>":{"enum":["<"]}}}}}`, "", false, false, uint64(2))
+	f.Fuzz(func(t *testing.T, family uint8, name, schema, prompt string, must, strict bool, seed uint64) {
+		if len(schema) > 2000 {
+			return
+		}
+		all := parse.Families()
+		s := newSpeech(t, all[int(family)%len(all)].Name, prompt, seed%2 == 0)
+		g, err := Reply(s.Speech, Demand{Tools: []Tool{{Name: name, Schema: []byte(schema), Strict: strict}, {Name: "ls"}}, Must: must, Format: seed%3 == 0})
+		if err != nil {
+			return
+		}
+		rng := rand.New(rand.NewPCG(seed, 5))
+		w := g.Walk(s.words, []int32{end}, nil)
+		mask := make([]uint64, s.words.Words())
+		for range 60 {
+			w.Allowed(mask)
+			var ids []int32
+			for i, word := range mask {
+				for ; word != 0; word &= word - 1 {
+					ids = append(ids, int32(64*i+bits.TrailingZeros64(word)))
+				}
+			}
+			if len(ids) == 0 {
+				t.Fatalf("%s: nothing is allowed", s.Family.Name)
+			}
+			id := ids[rng.IntN(len(ids))]
+			if id == end {
+				return
+			}
+			w.Take(id)
+		}
+	})
 }
