@@ -32,7 +32,7 @@ var textNames = []string{configName, "generation_config.json", "tokenizer.json",
 	"added_tokens.json", "chat_template.jinja", "chat_template.json", "README.md", "LICENSE", "LICENSE.txt", "LICENSE.md"}
 
 // otherTokenizers are fetched where there is no tokenizer.json: they can be read, or it can be said why not.
-var otherTokenizers = []string{"vocab.json", "merges.txt", "tokenizer.model", "tiktoken.model", "tekken.json"}
+var otherTokenizers = []string{"vocab.json", "merges.txt", "tokenizer.model", "tiktoken.model", "tekken.json", "vocab.txt", "spiece.model"}
 
 // texts are the needed files that are no tensors, the index among them. They are small and come first.
 func (l listing) texts() ([]remoteFile, error) {
