@@ -26,6 +26,7 @@ type Gateway struct {
 	folds  bool         // the template takes no system message but the first
 	counts counters
 	seen   wire.Seen
+	roots  roots
 	kept   atomic.Int64               // bytes that all sessions keep
 	notes  []string                   // what was met while restoring
 	piece  func() int                 // most bytes of text that one id stands for; 0 where that is not known

@@ -87,9 +87,14 @@ func (g *Gateway) anew(v view) (shown, error) {
 	for len(v.splices) > 0 && v.splices[0].item == 0 { // nothing comes before it that it could answer to
 		v.splices = v.splices[1:]
 	}
-	first := len(v.items)
+	first, known := len(v.items), firsts(v)
 	if len(v.splices) > 0 {
 		first = v.splices[0].item
+	}
+	if known {
+		if o, ok := g.roots.find(v); ok {
+			return o, nil
+		}
 	}
 	start := messages(v.items[:first])
 	if g.folds {
@@ -101,6 +106,9 @@ func (g *Gateway) anew(v view) (shown, error) {
 	}
 	o.add(p, start)
 	if len(v.splices) == 0 {
+		if known {
+			g.roots.keep(v, o)
+		}
 		return o, nil
 	}
 	return o, g.splice(&o, v, v.splices)

@@ -151,6 +151,27 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
+// BenchmarkFirst is the first turn of a session, when another one has begun alike.
+func BenchmarkFirst(b *testing.B) {
+	l := benchLab(b)
+	conversation := newLoop(0) // tools, a system message and a message: 46 kB
+	before := spent(b)
+	for range b.N {
+		session, err := l.gateway.Open(capture.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		body, length := conversation.body("")
+		if err := l.post(http.DefaultClient, session.Key, body, length); err != nil {
+			b.Fatal(err)
+		}
+		if err := session.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64((spent(b)-before).Microseconds())/float64(b.N), "cpu-µs/turn")
+}
+
 // spent is the CPU time of this process, which a busy machine does not stretch; clients are part of it.
 func spent(b *testing.B) time.Duration {
 	var u syscall.Rusage
