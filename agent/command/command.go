@@ -88,8 +88,19 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, c.Reward.validate())...)
 }
 
-// Startable reports that the program is not there.
+// Startable reports that the program is not there, or that a file which a command names will not be there in a rollout's folder.
 func Startable(c Config) error {
+	for _, line := range []string{c.Command, c.Reward.Grader} {
+		words, err := Words(line)
+		if err != nil {
+			return err
+		}
+		for _, w := range words {
+			if err := misplaced(w, c.Workspace); err != nil {
+				return err
+			}
+		}
+	}
 	words, err := Words(c.Command)
 	if err != nil || len(words) == 0 || strings.Contains(words[0], "{") {
 		return err
@@ -98,6 +109,26 @@ func Startable(c Config) error {
 		return fmt.Errorf("command: %w", err)
 	}
 	return nil
+}
+
+// misplaced reports a word that names a file of this folder, and none of the workspace, where the program looks for it.
+func misplaced(word, workspace string) error {
+	if filepath.IsAbs(word) || filepath.Ext(word) == "" {
+		return nil
+	}
+	if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if workspace != "" {
+		if _, err := os.Stat(filepath.Join(workspace, word)); err == nil {
+			return nil
+		}
+	}
+	whole, err := filepath.Abs(word)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("command: %s lies in this folder, and the program looks for it in its rollout's: write %s, or put it into the workspace", word, whole)
 }
 
 // New makes the agent of one rollout after another. The configuration must be valid.

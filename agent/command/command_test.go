@@ -258,6 +258,27 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A file that the user names from where the user is will not be found where the program is.
+func TestMisplaced(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"agent.py", "work/tool.py", "notes"} {
+		os.MkdirAll(filepath.Dir(path), 0o700)
+		os.WriteFile(path, nil, 0o600)
+	}
+	here, _ := os.Getwd()
+	for command, want := range map[string]string{
+		"sh agent.py":              "write " + here + "/agent.py, or put it into the workspace",
+		"sh " + here + "/agent.py": "", "sh tool.py": "", "echo notes": "", "sh absent.py": "",
+	} {
+		for _, config := range []Config{configOf(command, Reward{}), configOf("sh", Reward{Grader: command})} {
+			config.Workspace = "work"
+			if err := Startable(config); err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s: %v; want %q", command, err, want)
+			}
+		}
+	}
+}
+
 func TestWorkspaceRefuses(t *testing.T) {
 	outside := t.TempDir()
 	os.WriteFile(filepath.Join(outside, "x"), nil, 0o600)

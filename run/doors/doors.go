@@ -123,7 +123,7 @@ func (a *Agent) sampling() agent.Sampling {
 func (a *Agent) openProgram() error {
 	c := a.config.Agent
 	p := command.Defaults()
-	install := "install it"
+	install := "install it, or mend the command"
 	p.Command, p.Stdin, p.Workspace, p.Inherit, p.Keep = c.Command, c.Program.Stdin, c.Program.Workspace, c.Program.Inherit, c.Program.Keep
 	p.Log = a.config.Log
 	p.Limits = child.Limits{Memory: int64(c.Program.MemoryMiB) << 20, CPU: int64(c.Program.CPU), FileSize: int64(c.Program.FileMiB) << 20, OpenFiles: int64(c.Program.Files)}
