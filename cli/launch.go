@@ -131,7 +131,15 @@ func turnLine(at int32, n *capture.Node) string {
 	for _, call := range n.Message.ToolCalls {
 		said += " → " + call.Name + " " + call.Arguments.String()
 	}
-	line := fmt.Sprintf("turn %d  %d shown, %d sampled, %s", at, len(n.Observation), len(n.Sampled), n.Finish)
+	line := fmt.Sprintf("turn %d  %d shown, ", at, len(n.Observation))
+	switch n := len(n.Images); n {
+	case 0:
+	case 1:
+		line += "1 image, "
+	default:
+		line += fmt.Sprintf("%d images, ", n)
+	}
+	line += fmt.Sprintf("%d sampled, %s", len(n.Sampled), n.Finish)
 	if n.Kind != capture.Main {
 		line += ", " + string(n.Kind)
 	}

@@ -78,7 +78,8 @@ func (f *rolloutFlags) rollouts(a *app, c *service.Rollouts) error {
 // Help shows a session.
 func (*serveCmd) Help() string {
 	return `Serves the OpenAI (Chat Completions, Responses) and Anthropic (Messages) wires, and captures every token. A session is opened with
-POST /sessions and is reached by its address or its key; GET /sessions/ID/export returns its segments and its tree.
+POST /sessions and is reached by its address or its key; GET /sessions/ID/export returns its segments and its tree,
+GET /sessions/ID/images/DIGEST an image that it was shown.
 
 POST /rollouts lets an agent play a prompt, and returns tokens, log-probs and rewards: docs/service.md. Which agent, say settings
 like those of molt rl.

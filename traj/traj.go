@@ -47,10 +47,10 @@ type Node struct {
 
 // Image is an encoded image that the policy is shown. It is known by its digest; its bytes may be elsewhere.
 type Image struct {
-	At     int    `json:"at"`         // index of the first id of its placeholder: in a node's Observation, a segment's Tokens, a prompt
-	Digest string `json:"digest"`     // "sha256:" and the digest of the encoded bytes, in hexadecimal
-	Media  string `json:"media_type"` // such as image/png
-	Data   []byte `json:"-"`          // the encoded bytes; nil where they are not at hand
+	At     int    `json:"at"`             // index of the first id of its placeholder: in a node's Observation, a segment's Tokens, a prompt
+	Digest string `json:"digest"`         // "sha256:" and the digest of the encoded bytes, in hexadecimal
+	Media  string `json:"media_type"`     // such as image/png
+	Data   []byte `json:"data,omitempty"` // the encoded bytes; nil where they are elsewhere
 }
 
 // Shift moves images by n ids. It changes a copy.

@@ -16,8 +16,15 @@ const seen = `"messages": [{"role": "user", "content": [{"type": "text", "text":
 
 // TestImages: an order shows an image, and its results say where, and have its bytes once.
 func TestImages(t *testing.T) {
-	l := newLab(t, twice, nil)
-	id := l.submit(`{` + seen + `, "n": 2}`)
+	folder := t.TempDir()
+	keep := func(c *Config) { c.Folder = folder }
+	id := ""
+	t.Run("played", func(t *testing.T) {
+		l := newLab(t, twice, keep)
+		id = l.submit(`{` + seen + `, "n": 2}`)
+		l.wait(id)
+	})
+	l := newLab(t, twice, keep) // a server that starts where the first has ended
 	a := l.wait(id)
 	data, err := base64.StdEncoding.DecodeString(wiretest.PNG)
 	if err != nil {

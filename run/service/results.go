@@ -50,10 +50,19 @@ func resultOf(r *traj.Rollout) result {
 		o.Reward, o.Score = &r.Reward, &r.Score
 	}
 	for _, s := range r.Segments() {
-		o.Segments = append(o.Segments, segment{s.Tokens, s.Action, s.LogpGen, s.Version, s.Temp, s.Node, s.Images})
+		o.Segments = append(o.Segments, segment{s.Tokens, s.Action, s.LogpGen, s.Version, s.Temp, s.Node, places(s.Images)})
 	}
 	o.Images = picturesOf(r)
 	return o
+}
+
+// places are images without their bytes.
+func places(images []traj.Image) []traj.Image {
+	out := traj.Shift(images, 0)
+	for i := range out {
+		out[i].Data = nil
+	}
+	return out
 }
 
 // picturesOf lists the images of rollouts, each once.
@@ -191,7 +200,7 @@ func metadata(t *task, rollouts []*traj.Rollout) (map[string]string, error) {
 		list[i] = about{Sample: r.Sample, Outcome: r.Outcome, Detail: r.Detail, Info: r.Info}
 		if len(picturesOf(r)) > 0 {
 			for _, s := range r.Segments() {
-				list[i].Images = append(list[i].Images, s.Images)
+				list[i].Images = append(list[i].Images, places(s.Images))
 			}
 		}
 	}
