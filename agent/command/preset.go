@@ -32,7 +32,7 @@ func Presets() []Preset {
 			Interactive: "claude",
 			Files:       []File{{".claude.json", `{"hasCompletedOnboarding": true, "theme": "dark", "projects": {"{workspace}": {"hasTrustDialogAccepted": true}}}`}},
 			Environ: []string{"ANTHROPIC_AUTH_TOKEN={api_key}", "ANTHROPIC_API_KEY=", "ANTHROPIC_SMALL_FAST_MODEL={model}",
-				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1"},
+				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1"},
 		},
 		{
 			Name: "codex", Program: "codex", Install: "npm install -g @openai/codex", Wire: "responses",

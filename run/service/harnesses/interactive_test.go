@@ -24,7 +24,7 @@ func person(t *testing.T, k *kit) cell {
 	for _, text := range texts {
 		lines = append(lines, script.Line{Text: text})
 	}
-	r := (&trial{kit: k, lines: lines, typed: k.hands(texts)}).run(t)
+	r := (&trial{kit: k, lines: lines, typed: k.hands(texts), watched: !k.shy}).run(t)
 	side := r.said(capture.Background)
 	switch c := once(r, texts); {
 	case c.verdict != "ok":
@@ -33,6 +33,9 @@ func person(t *testing.T, k *kit) cell {
 		return r.failed(t, "the command wrote %q", r.work["six"])
 	case k.spoken == "" && len(side) > 0 || k.spoken != "" && !slices.Equal(slices.Compact(side), over([]string{`{"title":"A name"}`})):
 		return r.failed(t, "side errands %q", side)
+	}
+	if c := quiet(r); c.verdict == "fails" {
+		return c
 	}
 	return okay
 }

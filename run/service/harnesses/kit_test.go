@@ -31,8 +31,8 @@ type kit struct {
 	enter string // sends what was typed; "" is return
 	ended string // what it asks when a turn of kit.final has run
 	leave string // ends it
+	shy   bool   // it does not end there when strace watches it
 
-	asks   string // whom else it asks, in spite of its settings
 	both   string // what it does when it asks again and goes on from what it had
 	breaks string // what a broken stream does to it, when it does not ask again
 }
@@ -43,7 +43,7 @@ var kits = []*kit{
 		spoken: "sentence-case title", ready: "? for shortcuts", allow: "Do you want to proceed?", leave: "/exit\r",
 		breaks: "it may end its run when a stream breaks behind a whole block; an engine that is resumed hides that from it"},
 	{preset: "codex", shell: tool("exec_command", "cmd"), helper: tool("multi_agent_v1.spawn_agent", "message"), wait: "4",
-		summary: "CONTEXT CHECKPOINT COMPACTION", short: 48_000, ready: "policy default", leave: "/quit\r"},
+		summary: "CONTEXT CHECKPOINT COMPACTION", short: 48_000, ready: "policy default", shy: true, leave: "/quit\r"},
 	opencode("opencode"),
 	opencode("opencode-responses"),
 	opencode("opencode-anthropic"),
@@ -54,8 +54,7 @@ var kits = []*kit{
 		breaks: "it ends its run when a stream breaks; an engine that is resumed hides that from it"},
 	{preset: "cline", shell: tool("run_commands", "command"), helper: tool("spawn_agent", "task", "systemPrompt", "You look at things."),
 		lasting: "it takes no length for a model that it does not know", ready: "any other key to close", greet: " ", leave: "\x03\x03",
-		breaks: "it takes a call whose reply lacks its end for one without arguments, and goes on from that edit or ends its run",
-		asks:   "it asks its maker for feature flags when it starts, and no setting stops that; it does not need an answer"},
+		breaks: "it takes a call whose reply lacks its end for one without arguments, and goes on from that edit or ends its run"},
 	{preset: "mini-swe-agent", shell: tool("bash", "command"), final: tool("bash", "command")("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
 		ready: "What do you want to do?", enter: "\x1b\r", allow: "to confirm", ended: "Type new task", leave: "\r"},
 }

@@ -77,7 +77,7 @@ func plays(t *testing.T, program string) {
 	if !strings.HasSuffix(strings.TrimSpace(r.output), "That makes 396.") {
 		t.Errorf("it printed %q", r.output)
 	}
-	if c := quiet(r, k); c.verdict == "fails" {
+	if c := quiet(r); c.verdict == "fails" {
 		t.Error(c.note)
 	}
 }

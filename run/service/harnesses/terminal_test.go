@@ -63,7 +63,7 @@ func terminal(argv []string) []string {
 // press types what a person would.
 func (s *screen) press(to io.Writer, all []keys, sampled func(string) bool) error {
 	for _, k := range all {
-		if !s.says(k.await, time.Now().Add(30*time.Second), sampled) {
+		if !s.says(k.await, time.Now().Add(50*time.Second), sampled) {
 			return fmt.Errorf("the screen never says %q", k.await)
 		}
 		time.Sleep(time.Second) // a harness that has just drawn may not listen yet
