@@ -30,7 +30,7 @@ func Arguments(schema []byte, style *Style, loose bool) Pattern {
 		if err != nil {
 			return 0, fmt.Errorf("reading the schema: %w", err)
 		}
-		a := &arguments{compiler: &compiler{builder: b, root: root, known: map[*value]int32{}, loose: loose}, style: style}
+		a := &arguments{compiler: &compiler{builder: b, root: root, known: map[*value]int32{}, loose: loose, tame: style.Text}, style: style}
 		at, err := a.compile(root, next)
 		if err != nil {
 			return 0, fmt.Errorf("the schema: %w", err)

@@ -17,8 +17,15 @@ const (
 	anyRule
 	objectRule // any object
 	arrayRule  // any array
+	tameString // the same without a <, for values that stand between tags: JSON can spell it otherwise
+	tameAny
+	tameObject
+	tameArray
 	basicRules
 )
+
+// tamed are the tame forms of rules that have one.
+var tamed = map[int32]int32{stringRule: tameString, anyRule: tameAny, objectRule: tameObject, arrayRule: tameArray}
 
 // basics is the grammar of any object.
 var basics = newBasics()
@@ -29,37 +36,47 @@ func newBasics() *Grammar {
 	for i := range g.rules {
 		g.rules[i].height = 1
 	}
-	g.rules[stringRule].start = g.stringStart(leave)
+	g.rules[stringRule].start = g.stringStart(leave, edge{'#', '[', 0})
+	g.rules[tameString].start = g.stringStart(leave, edge{'#', '<' - 1, 0}, edge{'<' + 1, '[', 0})
 	g.rules[integerRule].start = g.number(leave, leave)
 	g.rules[numberRule].start = g.number(leave, g.fraction(leave))
 	g.rules[booleanRule].start = g.fork(g.text("true", leave), g.text("false", leave))
 	g.rules[nullRule].start = g.text("null", leave)
-	g.rules[objectRule].start = g.text("{", g.members(anyRule, g.text("}", leave)))
-	g.rules[arrayRule].start = g.text("[", g.fork(g.text("]", leave), g.items(anyRule, leave)))
-	start := g.fork()
-	for r := range int32(basicRules) {
-		if r != anyRule && r != integerRule { // every integer is a number
-			g.nodes[start].also = append(g.nodes[start].also, g.rules[r].start)
-		}
-	}
-	g.rules[anyRule].start = start
+	g.anything(stringRule, anyRule, objectRule, arrayRule, leave)
+	g.anything(tameString, tameAny, tameObject, tameArray, leave)
 	return g
+}
+
+// anything makes the rules of values that hold others.
+func (g *Grammar) anything(text, any, object, array, leave int32) {
+	g.rules[object].start = g.text("{", g.members(text, any, g.text("}", leave)))
+	g.rules[array].start = g.text("[", g.fork(g.text("]", leave), g.items(any, leave)))
+	start := g.fork()
+	for _, r := range []int32{text, numberRule, booleanRule, nullRule, object, array} { // every integer is a number
+		g.nodes[start].also = append(g.nodes[start].also, g.rules[r].start)
+	}
+	g.rules[any].start = start
 }
 
 // Object is the grammar of every JSON object.
 func Object() *Grammar { return basics }
 
-// stringStart reads a string: UTF-8 (RFC 3629, section 4), with escapes that are no halves of surrogate pairs.
-func (g *Grammar) stringStart(leave int32) int32 {
+// stringStart reads a string: UTF-8 (RFC 3629, section 4), with escapes that are no halves of surrogate pairs. most are what it
+// may hold between # and [.
+func (g *Grammar) stringStart(leave int32, most ...edge) int32 {
 	body := g.read()
 	escape, c1 := g.read(), g.read(edge{0x80, 0xBF, body})
 	c2 := g.read(edge{0x80, 0xBF, c1})
 	c3 := g.read(edge{0x80, 0xBF, c2})
-	edges := []edge{
-		{' ', '!', body}, {'"', '"', leave}, {'#', '[', body}, {'\\', '\\', escape}, {']', 0x7F, body}, {0xC2, 0xDF, c1},
+	edges := []edge{{' ', '!', body}, {'"', '"', leave}}
+	for _, e := range most {
+		edges = append(edges, edge{e.low, e.high, body})
+	}
+	edges = append(edges, []edge{
+		{'\\', '\\', escape}, {']', 0x7F, body}, {0xC2, 0xDF, c1},
 		{0xE0, 0xE0, g.read(edge{0xA0, 0xBF, c1})}, {0xE1, 0xEC, c2}, {0xED, 0xED, g.read(edge{0x80, 0x9F, c1})}, {0xEE, 0xEF, c2},
 		{0xF0, 0xF0, g.read(edge{0x90, 0xBF, c2})}, {0xF1, 0xF3, c3}, {0xF4, 0xF4, g.read(edge{0x80, 0x8F, c2})},
-	}
+	}...)
 	g.nodes[body].edges = edges
 	hex := func(to int32) []edge { return []edge{{'0', '9', to}, {'A', 'F', to}, {'a', 'f', to}} }
 	h1 := g.read(hex(body)...)
@@ -104,9 +121,9 @@ func (g *Grammar) digits(n int, next int32) int32 {
 }
 
 // members reads members with any names, and goes to closing.
-func (g *Grammar) members(value, closing int32) int32 {
+func (g *Grammar) members(name, value, closing int32) int32 {
 	more := g.fork()
-	member := g.call(stringRule, g.spaced(":", g.call(value, more)))
+	member := g.call(name, g.spaced(":", g.call(value, more)))
 	g.link(more, closing, g.spaced(",", member))
 	return g.fork(closing, g.guard(value, member))
 }

@@ -31,7 +31,7 @@ func (c *compiler) object(v *value, r, leave int32) (int32, error) {
 	first := c.text("}", leave) // goes on before any member, and behind one
 	behind, free := first, 0
 	for i, m := range slices.Backward(properties.members) {
-		member := c.spaced(quote(m.name)+":", c.call(rules[i], behind))
+		member := c.spaced(c.spelt(quote(m.name))+":", c.call(rules[i], behind))
 		further := c.spaced(",", member)
 		if required[m.name] {
 			first, behind, free = member, further, 0
@@ -89,7 +89,7 @@ func (c *compiler) mapping(v *value, leave int32) (int32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("additionalProperties: %w", err)
 	}
-	return c.text("{", c.members(rule, closing)), nil
+	return c.text("{", c.members(c.tamed(stringRule), rule, closing)), nil
 }
 
 // array compiles an array. Bounds of its length are written out.
@@ -106,7 +106,7 @@ func (c *compiler) array(v *value, r, leave int32) (int32, error) {
 	if most != unbounded && most < least {
 		return 0, fmt.Errorf("minItems %d exceeds maxItems %d", least, most)
 	}
-	item := anyRule
+	item := c.tamed(anyRule)
 	if s := v.get("items"); s != nil {
 		if item, err = c.rule(s); err != nil {
 			return 0, fmt.Errorf("items: %w", err)
@@ -171,7 +171,7 @@ func (c *compiler) literals(v *value, values []*value, leave int32) (int32, erro
 		if allowed != nil && !value.is(allowed) {
 			continue
 		}
-		texts = append(texts, value.spell())
+		texts = append(texts, c.spelt(value.spell()))
 		if bytes += len(texts[len(texts)-1]); bytes > maxNodes {
 			return 0, fmt.Errorf("an enum has more than %d bytes", maxNodes)
 		}

@@ -129,14 +129,19 @@ func (b *builder) words(words []Word, at int, next int32) (int32, error) {
 
 // Value is a JSON value of a schema; nil is any object. loose is for a schema that nobody relies on: what of it is not
 // understood restricts nothing, and any object stands in place of one that cannot be kept at all.
-func Value(schema []byte, loose bool) Pattern {
+func Value(schema []byte, loose bool) Pattern { return valued(schema, loose, false, objectRule) }
+
+// Tame is a Value that stands between tags: it holds no <.
+func Tame(schema []byte, loose bool) Pattern { return valued(schema, loose, true, tameObject) }
+
+func valued(schema []byte, loose, tame bool, object int32) Pattern {
 	return func(b *builder, next int32) (int32, error) {
 		if schema == nil {
-			return b.call(objectRule, next), nil
+			return b.call(object, next), nil
 		}
-		r, err := b.value(schema, loose)
-		if loose && (err != nil || r == anyRule) {
-			r, err = objectRule, nil
+		r, err := b.value(schema, loose, tame)
+		if loose && (err != nil || r == anyRule || r == tameAny) {
+			r, err = object, nil
 		}
 		return b.call(r, next), err
 	}

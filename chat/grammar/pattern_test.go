@@ -33,6 +33,7 @@ func TestPatterns(t *testing.T) {
 		"repeat":              {Repeat(Text("a"), Text(",")), "a | a,a | a,a,a", "aa | a, | "},
 		"words":               {Words(Word{"get", Text("1")}, Word{"get_all", Text("2")}, Word{"put", nothing}), "get1 | get_all2 | put", "get | get2 | get_all1 | pu"},
 		"value":               {Sequence(Text("<"), number, Text(">")), "<12>", "<a> | <12"},
+		"tame":                {Tame([]byte(`{"type":"object","properties":{"a<":{"enum":["<b"]},"c":{},"d":{"type":"object"}},"required":["a<"]}`), false), `{"a\u003c": "\u003cb"} | {"a\u003c": "\u003cb","c":{"x":"\u003c>"}}`, `{"a<": "\u003cb"} | {"a\u003c": "<b"} | {"a\u003c": "\u003cb","c":["<"]} | {"a\u003c": "\u003cb","d":{"<":1}}`},
 		"loose":               {Value([]byte(`{"type":"object","properties":{"a":{"type":"integer","minimum":3},"b":{"oneOf":[]}},"required":["a","c"],"patternProperties":{}}`), true), `{"a": 1} | {"a": 1, "b": [2]}`, `{} | {"a": "x"} | 1`},
 		"no schema":           {Value([]byte(`3`), true), `{} | {"a": 1}`, `3`},
 		"a value of anything": {Value([]byte(`{}`), true), `{}`, `3`},

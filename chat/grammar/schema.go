@@ -20,7 +20,7 @@ const maxAlternatives = 128
 // Schema compiles a JSON schema.
 func Schema(text []byte) (*Grammar, error) {
 	b := newBuilder()
-	r, err := b.value(text, false)
+	r, err := b.value(text, false, false)
 	if err == nil {
 		b.Grammar.root = r
 		err = b.settle()
@@ -45,13 +45,13 @@ func newBuilder() *builder {
 	return b
 }
 
-// value compiles a schema to a rule. loose is as in the Schema of a Value.
-func (b *builder) value(text []byte, loose bool) (int32, error) {
+// value compiles a schema to a rule.
+func (b *builder) value(text []byte, loose, tame bool) (int32, error) {
 	root, err := parse(text)
 	if err != nil {
 		return 0, fmt.Errorf("reading the schema: %w", err)
 	}
-	c := &compiler{builder: b, root: root, known: map[*value]int32{}, loose: loose}
+	c := &compiler{builder: b, root: root, known: map[*value]int32{}, loose: loose, tame: tame}
 	r, err := c.rule(root)
 	if err != nil {
 		return 0, fmt.Errorf("the schema: %w", err)
@@ -66,6 +66,23 @@ type compiler struct {
 	root  *value
 	known map[*value]int32 // rules of schemas that are compiled, or being so
 	loose bool             // what is not understood restricts nothing
+	tame  bool             // the value stands between tags
+}
+
+// tamed is a rule of JSON itself as it may come here.
+func (c *compiler) tamed(r int32) int32 {
+	if t, ok := tamed[r]; ok && c.tame {
+		return t
+	}
+	return r
+}
+
+// spelt is a text of JSON as it may come here.
+func (c *compiler) spelt(text string) string {
+	if c.tame {
+		return strings.ReplaceAll(text, "<", `\u003c`)
+	}
+	return text
 }
 
 // need says which rules a rule calls in any case.
@@ -78,13 +95,13 @@ type need struct {
 func (c *compiler) rule(v *value) (int32, error) {
 	v, err := c.follow(v)
 	if err != nil {
-		return anyRule, c.forgive(err)
+		return c.tamed(anyRule), c.forgive(err)
 	}
 	if r, ok := c.known[v]; ok {
 		return r, nil
 	}
 	if r, ok := basic(v); ok {
-		return r, nil
+		return c.tamed(r), nil
 	}
 	r := int32(len(c.rules))
 	c.known[v] = r
@@ -92,7 +109,7 @@ func (c *compiler) rule(v *value) (int32, error) {
 	leave := c.add(node{kind: leaves})
 	start, err := c.body(v, r, leave)
 	if err != nil {
-		start, c.needs[r] = c.rules[anyRule].start, need{}
+		start, c.needs[r] = c.rules[c.tamed(anyRule)].start, need{}
 		err = c.forgive(err)
 	}
 	if err == nil {
@@ -256,8 +273,9 @@ func (c *compiler) typed(v *value, r, leave int32) (int32, error) {
 	case names[0] == "array":
 		return c.array(v, r, leave)
 	}
-	c.needs[r].any = []int32{types[names[0]]}
-	return c.call(types[names[0]], leave), nil
+	one := c.tamed(types[names[0]])
+	c.needs[r].any = []int32{one}
+	return c.call(one, leave), nil
 }
 
 // split gives each type of a list a rule of its own, so that each has its own needs.

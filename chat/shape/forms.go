@@ -22,6 +22,7 @@ type form struct {
 	between      string              // two calls
 	once         bool                // the end of a call is the end of the turn
 	begins       bool                // calls have no tag: they begin the reply, or are none
+	tagged       bool                // the arguments are a JSON object that a tag ends, wherever it comes
 	digits       bool                // a number stands between the name and middle
 }
 
@@ -129,7 +130,7 @@ var forms = map[string][]form{
 	"minimax":       invokes("", "minimax:tool_call", false),
 	"kimi-k2": {{section: "<|tool_calls_section_begin|>", end: "<|tool_calls_section_end|>", open: "<|tool_call_begin|>functions.", digits: true,
 		middle: "<|tool_call_argument_begin|>", close: "<|tool_call_end|>"}},
-	"kimi-k3": {{section: "<|open|>tools<|sep|>", end: "<|close|>tools<|sep|>", open: `<|open|>call tool="`, name: attribute, digits: true,
+	"kimi-k3": {{section: "<|open|>tools<|sep|>", end: "<|close|>tools<|sep|>", open: `<|open|>call tool="`, name: attribute, digits: true, tagged: true,
 		middle: `"<|sep|><|open|>json type="object"<|sep|>`, close: "<|close|>json<|sep|><|close|>call<|sep|>"}},
 	"harmony":   {{open: "<|channel|>commentary to=functions.", middle: " <|constrain|>json<|message|>", once: true}},
 	"granite":   {listed("<|tool_call|>", "name", "arguments", "")},

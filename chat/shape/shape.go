@@ -206,6 +206,9 @@ func (w *writer) arguments(f form, t Tool) (grammar.Pattern, error) {
 		middle = grammar.Sequence(grammar.Text(before), digits, middle)
 	}
 	value := grammar.Value(t.Schema, !t.Strict)
+	if f.tagged {
+		value = grammar.Tame(t.Schema, !t.Strict)
+	}
 	if f.style != nil {
 		schema := t.Schema
 		if schema == nil {
