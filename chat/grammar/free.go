@@ -6,7 +6,7 @@ package grammar
 // FreeText says what may come, and where it ends.
 type FreeText struct {
 	Stops   []Stop
-	First   *Stop   // a text that is one at the beginning only
+	First   []Stop  // texts that are stops at the beginning only, perhaps behind white space
 	Ends    bool    // the reply may end at any place
 	Without []int32 // control tokens that cannot come
 	Plain   bool    // no control token can
@@ -143,15 +143,23 @@ func (m *free) compile() (int32, error) {
 	if m.First == nil {
 		return m.states[0].entry, m.full()
 	}
-	to, err := m.behind(*m.First)
-	if err != nil {
-		return 0, err
+	var texts []beginning
+	for _, stop := range m.First {
+		to, err := m.behind(stop)
+		if err != nil {
+			return 0, err
+		}
+		for _, t := range stop.Texts {
+			texts = append(texts, beginning{symbols(t), to})
+		}
 	}
-	var texts [][]int
-	for _, t := range m.First.Texts {
-		texts = append(texts, symbols(t))
-	}
-	return m.first(0, texts, to, end), m.full()
+	return m.first(0, texts, end, true), m.full()
+}
+
+// beginning is what is left of a text of First, and the node behind it.
+type beginning struct {
+	left []int
+	to   int32
 }
 
 // behind is where what follows a stop begins; -1 where nothing can.
@@ -166,30 +174,39 @@ func (m *free) behind(stop Stop) (int32, error) {
 	return stop.Then(m.builder, next)
 }
 
-// first is a state in which the text has begun with the beginnings of First; texts are what is left of them.
-func (m *free) first(state int, texts [][]int, to, end int32) int32 {
+// first is a state in which the text has begun with beginnings of First. White space at its very start leads back to it.
+func (m *free) first(state int, texts []beginning, end int32, start bool) int32 {
+	read := m.read()
+	entry := read
+	if m.Ends {
+		entry = m.fork(read, end)
+	}
 	over := map[int]int32{}
+	if start {
+		for _, c := range " \t\r\n" {
+			over[int(c)] = entry
+		}
+	}
 	for _, t := range texts {
-		if _, done := over[t[0]]; done {
+		c := t.left[0]
+		if _, done := over[c]; done {
 			continue
 		}
-		if len(t) == 1 {
-			over[t[0]] = to
+		if len(t.left) == 1 {
+			over[c] = t.to
 			continue
 		}
-		var rest [][]int
+		var rest []beginning
 		for _, u := range texts {
-			if u[0] == t[0] && len(u) > 1 {
-				rest = append(rest, u[1:])
+			if u.left[0] == c && len(u.left) > 1 {
+				rest = append(rest, beginning{u.left[1:], u.to})
 			}
 		}
-		over[t[0]] = m.first(m.step(state, t[0]), rest, to, end)
+		over[c] = m.first(m.step(state, c), rest, end, false)
 	}
-	read := m.read(m.edges(state, over)...)
-	if !m.Ends {
-		return read
-	}
-	return m.fork(read, end)
+	edges := m.edges(state, over)
+	m.nodes[read].edges = edges
+	return entry
 }
 
 // target is the node of a state; -1 where a text has come that cannot.

@@ -251,8 +251,11 @@ func (w *writer) free() (grammar.Pattern, error) {
 	}
 	stops := map[string][]grammar.Pattern{}
 	for _, f := range family {
-		if f.begins || f.once {
+		if f.once {
 			return nil, errors.New("this model's calls cannot be told from text in time")
+		}
+		if f.begins {
+			return w.begins(f)
 		}
 		tag, rest := w.firstTag(f)
 		one, err := w.call(f, f.open)
@@ -271,7 +274,7 @@ func (w *writer) free() (grammar.Pattern, error) {
 	text := grammar.FreeText{Ends: true}
 	open, thought, begun := w.thought()
 	if thought != nil && !begun {
-		text.First = &grammar.Stop{Texts: w.spellings(open), Then: thought, Back: true}
+		text.First = []grammar.Stop{{Texts: w.spellings(open), Then: thought, Back: true}}
 	}
 	for _, tag := range w.Family.Openings() {
 		stop := grammar.Stop{Texts: w.spellings(tag), Back: true}
@@ -283,6 +286,43 @@ func (w *writer) free() (grammar.Pattern, error) {
 	if begun {
 		return grammar.Sequence(thought, grammar.Free(text)), nil
 	}
+	return grammar.Free(text), nil
+}
+
+// begins is text in which calls come at the beginning, without a tag, or behind one. What begins like a call is one.
+func (w *writer) begins(f form) (grammar.Pattern, error) {
+	bare := f.section + f.open
+	one, err := w.call(f, bare[1:])
+	if err != nil {
+		return nil, err
+	}
+	whole, err := w.call(f, bare)
+	if err != nil {
+		return nil, err
+	}
+	if f.section != "" {
+		one = grammar.Sequence(w.several(f, one), w.text(f.end))
+	} else if !w.demand.Single {
+		further := grammar.Sequence(w.text(f.between), whole)
+		one, whole = grammar.Sequence(one, grammar.Optional(grammar.Repeat(further, grammar.Sequence()))), w.several(f, whole)
+	}
+	first := []grammar.Stop{{Texts: []string{bare[:1]}, Then: one, Back: true}}
+	if bare[0] != '{' {
+		first = append(first, grammar.Stop{Texts: []string{"{"}})
+	}
+	text := grammar.FreeText{Ends: true, First: first}
+	for _, tag := range w.Family.Openings() {
+		text.Stops = append(text.Stops, grammar.Stop{Texts: w.spellings(tag), Then: whole, Back: true})
+	}
+	body := grammar.Free(text)
+	open, thought, begun := w.thought()
+	switch {
+	case thought == nil:
+		return body, nil
+	case begun:
+		return grammar.Sequence(thought, body), nil
+	}
+	text.First = append(text.First, grammar.Stop{Texts: w.spellings(open), Then: grammar.Sequence(thought, body)})
 	return grammar.Free(text), nil
 }
 

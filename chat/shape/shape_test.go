@@ -215,7 +215,7 @@ func closers(f *parse.Family) []string {
 func TestCallsThatMay(t *testing.T) {
 	calling := 0
 	for family, ways := range forms {
-		if slices.ContainsFunc(ways, func(f form) bool { return f.begins || f.once }) {
+		if slices.ContainsFunc(ways, func(f form) bool { return f.once }) {
 			s := newSpeech(t, family, "assistant\n", false)
 			if _, err := Reply(s.Speech, Demand{Tools: []Tool{{Name: "f"}}}); err == nil {
 				t.Errorf("%s tells calls from text", family)
@@ -416,4 +416,30 @@ func FuzzReply(f *testing.F) {
 			w.Take(id)
 		}
 	})
+}
+
+// TestCallsWithoutATag: what begins like a call is one; anything else is text.
+func TestCallsWithoutATag(t *testing.T) {
+	tool := Tool{Name: "f", Schema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`), Strict: true}
+	for _, c := range []struct{ family, yes, no string }{
+		{"llama3-json", ` | Hello {"x": 1} | {"name": "f", "parameters": {"x": 1}} |  {"name": "f", "parameters": {"x": 1}}; {"name":"f","parameters":{"x":2}} | <think>{hm</think>` + "\n" + `{"name": "f", "parameters": {"x": 1}} | <|python_tag|>{"name": "f", "parameters": {"x": 1}}`,
+			`{"x": 1} |  {"x": 1} | {"name": "f", "parameters": {}} | {"name": "g", "parameters": {"x": 1}} | <think>hm</think>{"x": 1} | <|python_tag|>print(1)`},
+		{"llama-pythonic", `Hello | [f(x=1)] | [f(x=1), f(x=2)] | a [1]`, `[1] | [f()] | {"name": "f"} |  [g(x=1)]`},
+	} {
+		s := newSpeech(t, c.family, "", false)
+		g, err := Reply(s.Speech, Demand{Tools: []Tool{tool}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text := range strings.SplitSeq(c.yes, " | ") {
+			if _, conforms := g.Match(text); !conforms {
+				t.Errorf("%s: refuses %q", c.family, text)
+			}
+		}
+		for text := range strings.SplitSeq(c.no, " | ") {
+			if _, conforms := g.Match(text); conforms {
+				t.Errorf("%s: accepts %q", c.family, text)
+			}
+		}
+	}
 }
