@@ -33,7 +33,7 @@ func (s *Session) cut(c forest.Cut) {
 	s.gateway.counts.add(func(k *Counts) { k.Cut++ })
 }
 
-// commit adds a landed flight's turn. It takes the lock.
+// commit adds a landed flight's turn, which is not on disk yet. It takes the lock.
 func (s *Session) commit(f *flight) (int32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Session) commit(f *flight) (int32, error) {
 	s.used += len(f.turn.Sampled)
 	s.keep(turnSize(&f.turn))
 	index := s.forest.Commit(f.turn, s.handles(&f.turn)...)
-	s.journal.Write(record{Turn: keep(&f.turn)}, true)
+	s.journal.Write(record{Turn: keep(&f.turn)}, false)
 	if !s.forest.Follows(index, f.request.Prompt) {
 		s.met = fmt.Errorf("capture: session %s: turn %d is not what the engine was given: %w", s.ID, index, errIdentity)
 		return index, s.met

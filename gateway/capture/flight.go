@@ -142,6 +142,7 @@ func (f *flight) land(reply engine.Reply, err error) {
 		if index, err = f.session.commit(f); err != nil {
 			problem = &wire.Problem{Class: wire.Broken, Message: err.Error()}
 		}
+		f.session.journal.Sync() // before its client is told, and without holding up other turns
 	} else {
 		f.session.drop(f, err)
 	}

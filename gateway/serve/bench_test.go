@@ -69,7 +69,10 @@ func next(n int64) string {
 	return fmt.Sprintf(`,{"role":"assistant","content":[{"type":"text","text":"On it."}]},{"role":"user","content":"some more, please, and then the rest of %d"},{"role":"system","content":"be kind"}`, n)
 }
 
-func benchLab(b *testing.B) *lab {
+func benchLab(b *testing.B) *lab { return benchLabIn(b, "") }
+
+// benchLabIn keeps journals in a folder.
+func benchLabIn(b *testing.B, folder string) *lab {
 	b.Cleanup(Pace())
 	return newLab(b, nil, func(_ *Config, c *capture.Config) {
 		e := instant{Generator: c.Generator}
@@ -77,7 +80,7 @@ func benchLab(b *testing.B) *lab {
 		for _, id := range append(c.Renderer.Tokenizer().EncodeSpecial("On it."), end) {
 			e.tokens = append(e.tokens, engine.Token{ID: id, Logp: -1})
 		}
-		c.Generator = wide{e}
+		c.Generator, c.Folder = wide{e}, folder
 	})
 }
 
@@ -182,9 +185,13 @@ func spent(b *testing.B) time.Duration {
 }
 
 // BenchmarkTurns is 1,000 sessions of 78 kB that ask one after the other, with as many clients as cores. Goal: 2,000 turns/s.
-func BenchmarkTurns(b *testing.B) {
+func BenchmarkTurns(b *testing.B) { benchTurns(b, benchLab(b)) }
+
+// BenchmarkJournal is the same with journals, each turn on disk before its client has all of it.
+func BenchmarkJournal(b *testing.B) { benchTurns(b, benchLabIn(b, b.TempDir())) }
+
+func benchTurns(b *testing.B, l *lab) {
 	const sessions = 1000
-	l := benchLab(b)
 	conversation := newLoop(78_000)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()

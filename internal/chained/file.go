@@ -80,6 +80,27 @@ func (f *File) append(line []byte, sync bool) error {
 	return errors.Join(err, file.Close())
 }
 
+// Sync puts on disk what was written before. Others may write meanwhile. Err says what went wrong.
+func (f *File) Sync() {
+	if f == nil {
+		return
+	}
+	err := f.sync()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil && !f.closed {
+		f.err = err
+	}
+}
+
+func (f *File) sync() error {
+	file, err := os.OpenFile(f.path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
 // Err is what went wrong, if anything did.
 func (f *File) Err() error {
 	if f == nil {

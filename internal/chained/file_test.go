@@ -30,6 +30,7 @@ func TestFile(t *testing.T) {
 	for i := range 3 {
 		f.Write(map[string]int{"n": i}, i == 2)
 	}
+	f.Sync()
 	if f.Err() != nil || f.Seal().Lines != 3 {
 		t.Fatal(f.Err(), f.Seal())
 	}
@@ -54,14 +55,18 @@ func TestFile(t *testing.T) {
 	}
 	var none *File
 	none.Write("x", true)
+	none.Sync()
 	if none.Err() != nil || none.Close() != nil || none.Remove() != nil || none.Seal() != (Seal{}) {
 		t.Error("a nil file is something")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if f.Write("x", false); !errors.Is(f.Err(), os.ErrNotExist) || f.Close() == nil {
-		t.Errorf("a file that is gone: %v", f.Err())
+	for what, write := range map[string]func(*File){"written": func(f *File) { f.Write("x", false) }, "synced": (*File).Sync} {
+		gone := &File{path: path}
+		if write(gone); !errors.Is(gone.Err(), os.ErrNotExist) || gone.Close() == nil {
+			t.Errorf("a file that is gone is %s: %v", what, gone.Err())
+		}
 	}
 }
 
