@@ -178,7 +178,8 @@ func (q *asking) conversation() ([]*chat.Item, chat.Key, *wire.Problem) {
 		q.tools, tools = nil, chat.ToolsKey(nil, nil)
 	}
 	if len(q.variables) > 0 {
-		tools = chat.ToolsKey(q.tools, q.variables)
+		base := chat.Member{Value: chat.String(fmt.Sprintf("%x", tools))}
+		tools = chat.ToolsKey(nil, append([]chat.Member{base}, q.variables...))
 	}
 	switch {
 	case len(r.Prompt) >= q.session.gateway.Context():

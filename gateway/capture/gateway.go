@@ -33,6 +33,7 @@ type Gateway struct {
 	words  func() *grammar.Vocabulary // made when first wanted; nil where it cannot be
 
 	renderers renderers                  // of requests that set variables
+	known     func() map[string]bool     // words of the template
 	grammars  grammars                   // of what requests demand
 	code      func() func(string) string // spells control tokens for a grammar
 
@@ -54,6 +55,7 @@ func New(c Config) (*Gateway, error) {
 	g.words = sync.OnceValue(func() *grammar.Vocabulary {
 		return newWords(c.Renderer.Tokenizer(), c.Generator.Capabilities().Vocab)
 	})
+	g.known = sync.OnceValue(func() map[string]bool { return newKnown(c.Renderer.Variables()) })
 	g.code = sync.OnceValue(func() func(string) string { return newCode(c.Renderer.Tokenizer()) })
 	g.piece = sync.OnceValue(func() int { return longestPiece(c.Renderer.Tokenizer()) })
 	if c.Folder != "" {

@@ -4,9 +4,10 @@ package capture
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 
 	"molt/chat"
 	"molt/gateway/wire"
@@ -49,15 +50,18 @@ func (g *Gateway) renderer(o *wire.Options) (*chat.Renderer, []chat.Member, *wir
 
 // variables lists what a request sets. One that it names must be known to the template, or say nothing.
 func (g *Gateway) variables(o *wire.Options) ([]chat.Member, *wire.Problem) {
-	source := g.config.Renderer.Variables()
-	out := slices.DeleteFunc(slices.Clone(o.Variables), func(m chat.Member) bool { return !names(source, m.Name) && silent(m.Value) })
+	if len(o.Variables) == 0 && o.Think == nil && o.Effort == "" {
+		return nil, nil
+	}
+	known := g.known()
+	out := slices.DeleteFunc(slices.Clone(o.Variables), func(m chat.Member) bool { return !known[m.Name] && silent(m.Value) })
 	for _, m := range out {
-		if !names(source, m.Name) {
+		if !known[m.Name] {
 			return nil, wire.Badf("chat_template_kwargs", "sets %s, which the model's chat template does not know", m.Name)
 		}
 	}
 	set := func(name string, v chat.Value) {
-		if names(source, name) && !slices.ContainsFunc(out, func(m chat.Member) bool { return m.Name == name }) {
+		if known[name] && !slices.ContainsFunc(out, func(m chat.Member) bool { return m.Name == name }) {
 			out = append(out, chat.Member{Name: name, Value: v})
 		}
 	}
@@ -79,10 +83,13 @@ func silent(v chat.Value) bool {
 	return v.Kind() == chat.KindNull || v.Kind() == chat.KindBool && !v.IsTrue()
 }
 
-// names reports whether a template speaks of a variable.
-func names(source, variable string) bool {
-	found, err := regexp.MatchString(`\b`+regexp.QuoteMeta(variable)+`\b`, source)
-	return err == nil && found
+// newKnown are the words of a template, its variables among them.
+func newKnown(source string) map[string]bool {
+	known := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(source, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		known[word] = true
+	}
+	return known
 }
 
 // varied makes a renderer under variables; nil when it shows what the run's shows.
