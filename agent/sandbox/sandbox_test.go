@@ -191,14 +191,14 @@ func TestProcesses(t *testing.T) {
 // was too large before it was printed, what grows in a loop; and not what is garbage.
 func TestStarlarkMemory(t *testing.T) {
 	for source, want := range map[string]error{
-		"x = 'a' * (100 << 20)":                               errMemory,
-		"x = 'a' * (100 << 20)\nprint(len(x))\nx = None":      errMemory,
-		"x = [1]\nfor i in range(24): x = x + x":              errMemory,
-		"x = {}\nfor i in range(4000000): x[i] = [i]":         errMemory,
-		"for i in range(400):\n  x = 'a' * (1 << 20)":         nil,
-		"x = 0\nfor i in range(3000000): x += len(str(i)*30)": nil,
+		"x = 'a' * (24 << 20)":                               errMemory,
+		"x = 'a' * (24 << 20)\nprint(len(x))\nx = None":      errMemory,
+		"x = [1]\nfor i in range(24): x = x + x":             errMemory,
+		"x = {}\nfor i in range(4000000): x[i] = [i]":        errMemory,
+		"for i in range(100):\n  x = 'a' * (1 << 20)":        nil,
+		"x = 0\nfor i in range(300000): x += len(str(i)*30)": nil,
 	} {
-		if err := interpret(source, 64<<20); err != want {
+		if err := interpret(source, 16<<20); err != want {
 			t.Errorf("%q: %v; want %v", source, err, want)
 		}
 	}
