@@ -14,19 +14,24 @@ import (
 // ErrNoImages marks a conversation with an image that the chat template does not show.
 var ErrNoImages = errors.New("the chat template shows no image there")
 
-// findPlaceholder looks for the control string between two texts that have an image between them.
+// findPlaceholder looks for the first control string that is written for an image beside two texts, and not without it.
 func (r *Renderer) findPlaceholder() {
-	before, behind := string(firstPrivate), string(mark)
-	seen := NewMessage(User, Part{Text: before}, Part{Image: &Image{}}, Part{Text: behind})
-	text, err := r.template.Render(Conversation{Messages: []Message{seen}}, true)
-	if err != nil || strings.Count(text, before) != 1 || strings.Count(text, behind) != 1 {
+	before, behind := Part{Text: string(firstPrivate)}, Part{Text: string(mark)}
+	write := func(parts ...Part) string {
+		m := Message{Role: User, Content: textOf(parts), Parts: parts}
+		text, err := r.template.Render(Conversation{Messages: []Message{m}}, true)
+		if err != nil || strings.Count(text, before.Text) != 1 || strings.Count(text, behind.Text) != 1 {
+			return ""
+		}
+		return text
+	}
+	with, without := write(before, Part{Image: &Image{}}, behind), write(before, behind)
+	if with == "" || without == "" {
 		return
 	}
-	_, text, _ = strings.Cut(text, before)
-	between, _, _ := strings.Cut(text, behind)
 	for id, c := range r.controls.byID {
-		if at := strings.Index(between, c.text); at >= 0 && strings.Count(text, c.text) == 1 && r.isControlAt(between, at, c) &&
-			(r.image == "" || at < strings.Index(between, r.image)) {
+		if at := strings.Index(with, c.text); at >= 0 && strings.Count(with, c.text) == 1 && !strings.Contains(without, c.text) && r.isControlAt(with, at, c) &&
+			(r.image == "" || at < strings.Index(with, r.image)) {
 			r.image, r.imageID = c.text, id
 		}
 	}

@@ -72,6 +72,16 @@ func TestImagesBecomePlaceholders(t *testing.T) {
 	}
 }
 
+// TestImagesBeforeTheText: some templates show the images of a message first, wherever they stood (LLaVA).
+func TestImagesBeforeTheText(t *testing.T) {
+	r := seeingSource(t, "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% for p in m.content if p.type == 'image' %}<image>\n{% endfor %}{% for p in m.content if p.type == 'text' %}{{ p.text }}{% endfor %}<|im_end|>{% endfor %}")
+	picture := Part{Image: testImage(t)}
+	o, err := r.Prompt(Conversation{Messages: []Message{NewMessage(User, texts("a"), picture, texts("b"), picture)}})
+	if text := seeing().Decode(o.IDs); err != nil || text != "<|im_start|>user\n<image>\n<image>\nab<|im_end|>" || len(o.Images) != 2 {
+		t.Errorf("%q, %v, %v", text, o.Images, err)
+	}
+}
+
 // TestCountedImagesAreNotLocal: where images are numbered, a bridge depends on all images before it.
 func TestCountedImagesAreNotLocal(t *testing.T) {
 	counts := Member{"add_vision_id", Bool(true)}

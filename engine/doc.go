@@ -24,7 +24,8 @@
 // each token; a cancelled context aborts the request. If weights change under a running request, each token carries the
 // version that sampled it: the server reports spans of versions, and a server that cannot is drained before a switch. A
 // 503, a refused connection or a broken stream is ErrUnavailable: the caller may try again elsewhere, and the engine
-// never pastes two attempts into one reply. A reply without one log-prob for each id is an error. The same adapter
+// never pastes two attempts into one reply. A reply without one log-prob for each id is an error. A server that reads images is
+// sent their bytes beside the ids, in the order of their placeholders, which it makes room at itself. The same adapter
 // implements WeightSink: Publish uploads or points at a manifest (at the low-rank factors alone where Weights.Adapter is over
 // the base that the server holds), pauses, loads, clears the KV that other weights computed, resumes, and returns only when
 // Serving would report the new version and fingerprint.
