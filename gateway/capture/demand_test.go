@@ -53,15 +53,10 @@ func TestCallsAreDemanded(t *testing.T) {
 			r := demanding(t, strings.Repeat("a", i+1), func(o *wire.Options) {
 				o.Choose, o.Single, o.MaxTokens = wire.Choice{Mode: wire.Required, Only: c.only}, c.single, 400
 			})
-			call, p := w.session.Ask(t.Context(), r, Caller{})
+			reply, p := w.whole(r)
 			if p != nil {
 				t.Fatal(p)
 			}
-			reply, p := call.Whole(t.Context())
-			if p != nil {
-				t.Fatal(p)
-			}
-			call.Close(true)
 			m := message(reply)
 			if reply.Choices[0].End.Finish == "length" {
 				continue
@@ -111,12 +106,7 @@ func TestStrictCalls(t *testing.T) {
 		{called("burn", `{}`), "", "does not allow"},
 	} {
 		w := newWorld(t, inOrder(c.said), nil)
-		asked, p := w.session.Ask(t.Context(), demanding(t, "q", func(*wire.Options) {}), Caller{})
-		if p != nil {
-			t.Fatal(p)
-		}
-		_, p = asked.Whole(t.Context())
-		asked.Close(true)
+		_, p := w.whole(demanding(t, "q", func(*wire.Options) {}))
 		if c.problem != "" {
 			if p == nil || p.Class != wire.Bad || !strings.Contains(p.Message, c.problem) {
 				t.Errorf("%s: %v", c.said, p)
@@ -153,12 +143,7 @@ func TestAllowedTools(t *testing.T) {
 	if got := w.send(demanding(t, "q", only), Caller{}); got.Content != "no" || w.session.Export().Tree[0].Untrained != "" {
 		t.Errorf("%+v", got)
 	}
-	call, p := w.session.Ask(t.Context(), demanding(t, "r", only), Caller{})
-	if p != nil {
-		t.Fatal(p)
-	}
-	defer call.Close(true)
-	if _, p := call.Whole(t.Context()); p == nil || !strings.Contains(p.Message, "does not allow") {
+	if _, p := w.whole(demanding(t, "r", only)); p == nil || !strings.Contains(p.Message, "does not allow") {
 		t.Errorf("%v", p)
 	}
 }
@@ -174,12 +159,7 @@ func TestFormatsReason(t *testing.T) {
 	}
 	r := inFormat([]chat.Message{user("b")}, nil, priced)
 	r.Options.Effort = "none"
-	call, p := w.session.Ask(t.Context(), r, Caller{})
-	if p != nil {
-		t.Fatal(p)
-	}
-	defer call.Close(true)
-	if _, p := call.Whole(t.Context()); p == nil || !strings.Contains(p.Message, "does not allow") {
+	if _, p := w.whole(r); p == nil || !strings.Contains(p.Message, "does not allow") {
 		t.Errorf("%v", p)
 	}
 }

@@ -51,17 +51,16 @@ func TestWhatIsNoFreeSample(t *testing.T) {
 			r := request([]chat.Message{user("q")}, nil)
 			r.Options.MaxTokens = 8
 			c.change(&r.Options)
-			call, p := w.session.Ask(t.Context(), r, Caller{})
+			_, p := w.whole(r)
 			if policy == Refuse {
 				if p == nil || p.Param != strings.TrimSuffix(c.want, " 0") {
 					t.Errorf("%s is not refused: %v", c.want, p)
 				}
 				continue
 			}
-			if _, p := call.Whole(t.Context()); p != nil {
+			if p != nil {
 				t.Fatal(p)
 			}
-			call.Close(true)
 			if node := w.session.Export().Tree[0]; node.Untrained != "" || w.gateway.Counts().Overridden != 1 {
 				t.Errorf("%s is not overridden: %+v", c.want, node.Sampling)
 			}
@@ -94,15 +93,10 @@ func TestAlternatives(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	r := request([]chat.Message{user("q")}, nil)
 	r.Options.Logprobs, r.Options.Top, r.Options.MaxTokens = true, 5, 4
-	call, p := w.session.Ask(t.Context(), r, Caller{})
+	reply, p := w.whole(r)
 	if p != nil {
 		t.Fatal(p)
 	}
-	reply, p := call.Whole(t.Context())
-	if p != nil {
-		t.Fatal(p)
-	}
-	call.Close(true)
 	for _, token := range reply.Choices[0].Tokens {
 		if len(token.Top) != 5 || token.Top[0].Logp < token.Top[4].Logp || token.Top[0].Text == "" {
 			t.Errorf("%+v", token)

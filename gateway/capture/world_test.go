@@ -149,6 +149,17 @@ func (w *world) send(r *wire.Request, who Caller) chat.Message {
 	return message(reply)
 }
 
+// whole asks and takes the whole reply, or what is wrong.
+func (w *world) whole(r *wire.Request) (*wire.Reply, *wire.Problem) {
+	w.t.Helper()
+	call, p := w.session.Ask(w.t.Context(), r, Caller{})
+	if p != nil {
+		return nil, p
+	}
+	defer call.Close(true)
+	return call.Whole(w.t.Context())
+}
+
 // message is what a client makes of a reply.
 func message(r *wire.Reply) chat.Message {
 	c := &r.Choices[0]

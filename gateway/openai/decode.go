@@ -4,7 +4,6 @@ package openai
 
 import (
 	"slices"
-	"strings"
 
 	"molt/chat"
 	"molt/gateway/wire"
@@ -175,6 +174,12 @@ func readTools(o *wire.Offer, tools []chat.Value) *wire.Problem {
 	return nil
 }
 
+// allowedTools is where a choice among some tools stands.
+func allowedTools(choice *wire.Fields) *wire.Fields {
+	inner, _ := choice.Get("allowed_tools")
+	return wire.Read(inner, choice.At("allowed_tools"))
+}
+
 // toolName is the name of a tool that is spelt as it is offered.
 func toolName(f *wire.Fields) string {
 	kind := f.Text("type")
@@ -214,43 +219,8 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 			return wire.Badf(legacy, "is not understood; send tools and tool_choice")
 		}
 	}
-	if p := readChoice(f, r); p != nil {
+	if p := f.ReadChoice(r, toolName, allowedTools); p != nil {
 		return p
 	}
 	return f.Problem
-}
-
-func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
-	v, ok := f.Get("tool_choice")
-	if !ok {
-		return nil
-	}
-	mode := v.Text()
-	if v.Kind() == chat.KindObject {
-		mode = "named"
-	}
-	var choice wire.Choice
-	switch mode {
-	case "auto":
-	case "none":
-		choice.Mode = wire.None
-	case "required":
-		choice.Mode = wire.Required
-	case "named":
-		c := wire.Read(v, "tool_choice")
-		kind := strings.TrimSpace(c.Text("type"))
-		inner, _ := c.Get(kind)
-		in := wire.Read(inner, wire.Join("tool_choice", kind))
-		if kind != "allowed_tools" {
-			choice = wire.Choice{Mode: wire.Required, Only: []string{in.Text("name")}}
-			break
-		}
-		var p *wire.Problem
-		if choice, p = in.Allowed(toolName); p != nil {
-			return p
-		}
-	default:
-		return wire.Badf("tool_choice", "is %.60s; want auto, none, required or a tool", v)
-	}
-	return r.Choose(choice, "tool_choice")
 }

@@ -206,3 +206,32 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestDecodeChoice: which tools may or must be called, and which are strict.
+func TestDecodeChoice(t *testing.T) {
+	const tools = `"tools":[{"type":"function","function":{"name":"f","strict":true}},{"type":"function","function":{"name":"g"}}]`
+	for choice, want := range map[string]wire.Choice{
+		`"auto"`:     {},
+		`"none"`:     {Mode: wire.None},
+		`"required"`: {Mode: wire.Required},
+		`{"type":"function","function":{"name":"g"}}`:                                                                        {Mode: wire.Required, Only: []string{"g"}},
+		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`:     {Only: []string{"f"}},
+		`{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`: {Mode: wire.Required, Only: []string{"f"}},
+	} {
+		r, p := Decode([]byte(`{"messages":[{"role":"user","content":"a"}],`+tools+`,"tool_choice":`+choice+`}`), nil)
+		if p != nil || r.Options.Choose.Mode != want.Mode || !slices.Equal(r.Options.Choose.Only, want.Only) || !r.Names.Of("f").Strict || r.Names.Of("g").Strict {
+			t.Errorf("%s: %v", choice, p)
+		}
+	}
+	for choice, want := range map[string]string{
+		`"any"`: "want auto, none, required",
+		`{"type":"allowed_tools","allowed_tools":{"mode":"must","tools":[]}}`:                                            `tool_choice.allowed_tools.mode: is "must"`,
+		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[]}}`:                                            "has 0 entries",
+		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"h"}}]}}`: `names "h"`,
+		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[1]}}`:                                           "want an object",
+	} {
+		if _, p := Decode([]byte(`{"messages":[{"role":"user","content":"a"}],`+tools+`,"tool_choice":`+choice+`}`), nil); p == nil || !strings.Contains(p.Error(), want) {
+			t.Errorf("%s: %v; want %q", choice, p, want)
+		}
+	}
+}

@@ -84,38 +84,10 @@ func readOptions(r *wire.Request, f *wire.Fields) *wire.Problem {
 			return t.Problem
 		}
 	}
-	if p := readChoice(f, r); p != nil {
+	if p := f.ReadChoice(r, toolName, func(choice *wire.Fields) *wire.Fields { return choice }); p != nil {
 		return p
 	}
 	return f.Problem
-}
-
-func readChoice(f *wire.Fields, r *wire.Request) *wire.Problem {
-	v, ok := f.Get("tool_choice")
-	if !ok {
-		return nil
-	}
-	var choice wire.Choice
-	switch {
-	case v.Text() == "auto":
-	case v.Text() == "none":
-		choice.Mode = wire.None
-	case v.Text() == "required":
-		choice.Mode = wire.Required
-	case v.Kind() == chat.KindObject:
-		c := wire.Read(v, "tool_choice")
-		if c.Text("type") != "allowed_tools" {
-			choice = wire.Choice{Mode: wire.Required, Only: []string{toolName(c)}}
-			break
-		}
-		var p *wire.Problem
-		if choice, p = c.Allowed(toolName); p != nil {
-			return p
-		}
-	default:
-		return wire.Badf("tool_choice", "is %.60s; want auto, none, required or a tool", v)
-	}
-	return r.Choose(choice, "tool_choice")
 }
 
 // toolName is the name of a tool, with that of its namespace.

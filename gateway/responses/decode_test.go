@@ -170,3 +170,15 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestDecodeChoice: some of the tools, by their names and those of their namespaces.
+func TestDecodeChoice(t *testing.T) {
+	r, p := Decode([]byte(`{"input":"a","tools":[{"type":"function","name":"f","strict":true},{"type":"namespace","name":"n","tools":[{"type":"function","name":"g"}]}],
+		"tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"f"},{"type":"function","name":"g","namespace":"n"}]}}`), nil, nil)
+	if p != nil {
+		t.Fatal(p)
+	}
+	if c := r.Options.Choose; c.Mode != wire.Required || strings.Join(c.Only, " ") != "f n.g" || !r.Names.Of("f").Strict || r.Names.Of("n.g").Strict {
+		t.Errorf("%+v, %+v", c, r.Names)
+	}
+}

@@ -40,6 +40,34 @@ func (r *Request) ReadOffer(span []byte, seen *Seen, kind byte, read func(o *Off
 	return p
 }
 
+// words are the choices that are one word.
+var words = map[string]Choice{"auto": {}, "none": {Mode: None}, "required": {Mode: Required}}
+
+// ReadChoice reads the choice of a tool as OpenAI's wires spell it. name reads the name of a tool, within where a choice among
+// some of them stands.
+func (f *Fields) ReadChoice(r *Request, name func(tool *Fields) string, within func(choice *Fields) *Fields) *Problem {
+	const param = "tool_choice"
+	v, ok := f.Get(param)
+	if !ok {
+		return nil
+	}
+	if c, ok := words[v.Text()]; ok {
+		return r.Choose(c, param)
+	}
+	if v.Kind() != chat.KindObject {
+		return Badf(param, "is %.60s; want auto, none, required or a tool", v)
+	}
+	in := Read(v, param)
+	if in.Text("type") != "allowed_tools" {
+		return r.Choose(Choice{Mode: Required, Only: []string{name(in)}}, param)
+	}
+	c, p := within(in).Allowed(name)
+	if p != nil {
+		return p
+	}
+	return r.Choose(c, param)
+}
+
 // Choose takes the choice of a tool when it can be kept. param names the request's field, for problems.
 func (r *Request) Choose(c Choice, param string) *Problem {
 	r.Options.Choose = c
