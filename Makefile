@@ -18,7 +18,7 @@ build: bin/molt ## build the static binary bin/molt
 .PHONY: bin/molt
 bin/molt:
 	@test -e $@ || echo 'building $@: the first time everything is compiled, which takes a minute or two'
-	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/molt
+	@$(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/molt
 
 quickstart: build ## make a small model and watch it learn to use tools (OUT=folder, ARGS='--seed 1')
 	@./bin/molt quickstart --out $(OUT) $(ARGS)
