@@ -90,9 +90,13 @@ func (p *literalPolicy) Turn(ctx context.Context, m []chat.Message) (chat.Reply,
 func (p *literalPolicy) Resample(s agent.Sampling) error { p.sampling = s; return nil }
 
 func play(t *testing.T, pool *Pool, label string, replies ...string) (*traj.Rollout, *literalPolicy) {
+	return playWithin(t, 2*time.Second, pool, label, replies...)
+}
+
+func playWithin(t *testing.T, step time.Duration, pool *Pool, label string, replies ...string) (*traj.Rollout, *literalPolicy) {
 	policy := &literalPolicy{Scripted: agent.NewScripted(replies...)}
 	config := agent.Defaults()
-	config.Reset, config.Step = 5*time.Second, 2*time.Second // a process may have to be started first
+	config.Reset, config.Step = 5*time.Second, step // a process may have to be started first
 	runner := agent.EnvRunner{Config: config, New: pool.Env, Open: func(agent.Job) (agent.Policy, error) { return policy, nil }}
 	task := agent.Task{ID: "1", Messages: []chat.Message{{Role: chat.User, Content: "Guess."}}, Label: label}
 	return runner.Run(t.Context(), agent.Job{Task: task}), policy
