@@ -34,7 +34,10 @@ func person(t *testing.T, k *kit) cell {
 	case k.spoken == "" && len(side) > 0 || k.spoken != "" && !slices.Equal(slices.Compact(side), over([]string{`{"title":"A name"}`})):
 		return r.failed(t, "side errands %q", side)
 	}
-	if c := quiet(r); c.verdict == "fails" {
+	switch c := quiet(r); {
+	case c.verdict == "fails" && k.calls != "":
+		return cell{"ok, calls", k.calls}
+	case c.verdict == "fails":
 		return c
 	}
 	return okay

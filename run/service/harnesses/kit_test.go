@@ -31,6 +31,7 @@ type kit struct {
 	enter string // sends what was typed; "" is return
 	ended string // what it asks when a turn of kit.final has run
 	leave string // ends it
+	calls string // whom it calls there, in spite of its settings
 	shy   bool   // it does not end there when strace watches it
 
 	both   string // what it does when it asks again and goes on from what it had
@@ -53,7 +54,7 @@ var kits = []*kit{
 		summary: "state_snapshot", short: 97_000, rounds: 4, ready: "Type your message", allow: "Yes, allow once", leave: "/quit\r",
 		breaks: "it ends its run when a stream breaks; an engine that is resumed hides that from it"},
 	{preset: "cline", shell: tool("run_commands", "command"), helper: tool("spawn_agent", "task", "systemPrompt", "You look at things."),
-		lasting: "it takes no length for a model that it does not know", ready: "any other key to close", greet: " ", leave: "\x03\x03",
+		lasting: "it takes no length for a model that it does not know", ready: "any other key to close", greet: " ", leave: "\x03\x03", calls: "at a terminal it asks its maker and a public list of models, and needs no answer",
 		breaks: "it takes a call whose reply lacks its end for one without arguments, and goes on from that edit or ends its run"},
 	{preset: "mini-swe-agent", shell: tool("bash", "command"), final: tool("bash", "command")("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
 		ready: "What do you want to do?", enter: "\x1b\r", allow: "to confirm", ended: "Type new task", leave: "\r"},
