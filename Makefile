@@ -40,11 +40,12 @@ race: ## the rooms that run goroutines, under the race detector (needs a C compi
 	  CGO_ENABLED=1 $(GO) test -race -short ./agent/... ./chat/... ./engine/... ./gateway/... ./metrics/... ./rollout/... ./train/...; \
 	else echo 'SKIPPED: race tests need a C compiler'; fi
 
-bench: build ## speed, side by side with PyTorch where PEER=python3 (or a venv's python) has it
+bench: build ## speed, side by side with PyTorch where PEER=python3 (or a venv's python) has it; then what capture costs
 	./bin/molt bench gemm $(if $(PEER),--peer $(PEER))
 	./bin/molt bench generate $(if $(PEER),--peer $(PEER))
 	./bin/molt bench train $(if $(PEER),--peer $(PEER))
 	./bin/molt bench algo $(if $(PEER),--peer $(PEER))
+	$(GO) test ./gateway/serve -run '^$$' -bench . -benchtime 3s
 
 fuzz: ## every fuzz target for SECONDS_EACH seconds
 	@for pkg in $$($(GO) list ./...); do \
