@@ -124,12 +124,13 @@ func (s *Session) noteEnter(from int32, tools chat.Key, items []*chat.Item) {
 	s.journal.Write(record{Enter: e}, false)
 }
 
-// read restores a session. A last line that was not finished is cut off.
+// read restores a session. A last line that was not finished is cut off. A member that is not known, such as one of another
+// version, may say that a turn does not train: so none is passed over.
 func (g *Gateway) read(path string) (*Session, error) {
 	var s *Session
 	file, cut, err := chained.Open(path, func(body []byte) error {
 		var r record
-		err := json.Unmarshal(body, &r)
+		err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true))
 		if err == nil {
 			s, err = g.apply(s, r)
 		}

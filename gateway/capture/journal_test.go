@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"encoding/json/jsontext"
 	"errors"
 	"os"
 	"path/filepath"
@@ -124,6 +125,34 @@ func TestDamage(t *testing.T) {
 	mixed[1] = bytes.SplitAfter(theirs, []byte("\n"))[1]
 	if _, err := read(bytes.Join(mixed, nil)); !errors.Is(err, chained.ErrDamaged) {
 		t.Errorf("with a line of another session: %v", err)
+	}
+}
+
+// TestUnknownMembers: a journal that says of a turn what this version does not know is not restored.
+func TestUnknownMembers(t *testing.T) {
+	w, path := journaled(t)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	other, err := chained.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := chained.Read(data, func(record []byte) error {
+		other.Write(jsontext.Value(bytes.Replace(record, []byte(`"finish":`), []byte(`"constrained":true,"finish":`), 1)), false)
+		return other.Err()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.gateway.read(path); !errors.Is(err, chained.ErrDamaged) || !strings.Contains(err.Error(), "constrained") {
+		t.Errorf("restored with %v", err)
 	}
 }
 

@@ -108,7 +108,7 @@ func (s shelf) read(path string, m most) (restored, error) {
 	var r restored
 	file, _, err := chained.Open(path, func(record []byte) error {
 		var change shelved
-		if err := json.Unmarshal(record, &change); err != nil {
+		if err := json.Unmarshal(record, &change, json.RejectUnknownMembers(true)); err != nil {
 			return err
 		}
 		r.ended = change.At
