@@ -41,7 +41,7 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 	if p != nil {
 		return nil, p
 	}
-	q := &asking{session: s, request: r, who: who, sampling: sampling, untrained: untrained, asked: asked(sampling, &r.Options),
+	q := &asking{session: s, request: r, who: who, sampling: sampling, untrained: untrained, asked: asked(sampling, r),
 		renderer: renderer, variables: variables, signal: make(chan struct{}, 1)}
 	call, p := q.place(ctx)
 	if call != nil || p != nil {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"slices"
 
 	"molt/engine"
@@ -149,7 +150,8 @@ func shapes(s, run engine.Sampling) (param string, value any) {
 }
 
 // asked spells everything that makes two requests for the same conversation different.
-func asked(s engine.Sampling, o *wire.Options) string {
+func asked(s engine.Sampling, r *wire.Request) string {
+	o := &r.Options
 	seed := "run"
 	if o.Seed != nil {
 		seed = fmt.Sprint(*o.Seed)
@@ -159,6 +161,9 @@ func asked(s engine.Sampling, o *wire.Options) string {
 	if s.Shapes() {
 		text += fmt.Sprintf(" bias %v frequency_penalty %v presence_penalty %v repetition_penalty %v min_tokens %d", s.Bias, s.FrequencyPenalty, s.PresencePenalty, s.RepetitionPenalty, s.MinTokens)
 	}
+	if r.Names.Strict() {
+		text += fmt.Sprintf(" strict %q", slices.Sorted(strict(r.Names)))
+	}
 	if o.Top > 0 {
 		text += fmt.Sprintf(" top_logprobs %d", o.Top)
 	}
@@ -166,6 +171,17 @@ func asked(s engine.Sampling, o *wire.Options) string {
 		text += fmt.Sprintf(" stop_token_ids %v ignore_eos %v", o.StopTokens, o.IgnoreEnd)
 	}
 	return text
+}
+
+// strict are the tools whose arguments must follow their schemas.
+func strict(names wire.Names) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name, t := range names {
+			if t.Strict && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // digest names a schema, "" for none.
