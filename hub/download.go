@@ -106,9 +106,9 @@ func (r *remote) plan(s store, commit string, files []remoteFile, p *progress) (
 		needed += f.bytes - max(0, min(size(s.blob(f.sum)+incomplete), f.bytes), arrived(s.blob(f.sum)+inRanges, f, r.large))
 		p.expect(f)
 	}
-	if free, known := r.free(s.path("blobs")); known && len(missing) > 0 && needed+spare > free {
+	if free, known := r.free(s.path("blobs")); known && len(missing) > 0 && needed > free-spare {
 		return nil, fmt.Errorf("needs %d MB more in %s, where %d MB are free; make room or set HF_HUB_CACHE to another disk",
-			(needed+spare)>>20, s.cache, free>>20)
+			needed>>20+spare>>20, s.cache, free>>20)
 	}
 	return missing, nil
 }

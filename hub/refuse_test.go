@@ -86,6 +86,9 @@ func TestRefusals(t *testing.T) {
 			entry("a.safetensors", int64(1)<<62, sha)(h, c)
 			entry("b.safetensors", int64(1)<<62, sha)(h, c)
 		}, "claims more bytes than there can be"},
+		{"more than any disk", index(`{"weight_map":{"x":"a.safetensors"}}`), func(h *fakeHub, c *Config) {
+			entry("a.safetensors", int64(1<<63-10_000), sha)(h, c)
+		}, "MB more in {cache}"},
 		{"over the limit", model, func(h *fakeHub, c *Config) { c.MaxBytes = 1000 }, "has more than 1e-06 GB, the limit for one model (MOLT_MAX_DOWNLOAD_GB)"},
 		{"disk too small", model, func(h *fakeHub, c *Config) { c.free = func(string) (int64, bool) { return 10 << 20, true } }, "MB more in {cache}, where 10 MB are free; make room or set HF_HUB_CACHE to another disk"},
 		{"pickle only", with(map[string]string{"model.safetensors": ""}), nil, "has no safetensors but pytorch_model.bin, a pickle, which can run code when it is read"},
