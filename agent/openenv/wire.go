@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"molt/chat"
 )
@@ -172,8 +173,12 @@ func without(object chat.Value, name string) chat.Value {
 	return chat.Object(kept...)
 }
 
-// close says goodbye and ends the session.
+// goodbye is how long a server may take to hear it.
+const goodbye = time.Second
+
+// close says goodbye and ends the session, also of a server that reads nothing any more.
 func (s *session) close() {
+	defer time.AfterFunc(goodbye, func() { s.socket.conn.Close() }).Stop()
 	s.socket.say(`{"type":"close"}`) // the server ends the session as well when the connection breaks
 	s.socket.close()
 }
