@@ -40,8 +40,12 @@ Examples:
 }
 
 func (c *launchCmd) Run(ctx context.Context, a *app) error {
+	config, err := c.config(c.Model)
+	if err != nil {
+		return err
+	}
 	l := service.Launch{
-		Service: c.config(c.Model), Harness: c.Harness, Args: c.args(), Prompt: c.Prompt, Folder: c.Folder, Keep: c.Keep,
+		Service: config, Harness: c.Harness, Args: c.args(), Prompt: c.Prompt, Folder: c.Folder, Keep: c.Keep,
 		Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr,
 	}
 	if c.JSON {

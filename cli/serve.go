@@ -16,6 +16,7 @@ import (
 
 // serviceFlags say what answers.
 type serviceFlags struct {
+	Engine      string  `enum:",local,scripted" default:"" placeholder:"NAME" help:"local (a model's weights) or scripted (the replies of --script); without it, scripted where there is a script."`
 	Script      string  `placeholder:"FILE" help:"Answer with the replies of this file (JSON lines) instead of a model."`
 	Parser      string  `placeholder:"NAME" help:"Syntax of the model's tool calls (default: found by its chat template)."`
 	Mode        string  `enum:"append,faithful" default:"append" help:"append keeps a conversation one segment; faithful begins another where the template would show earlier turns differently."`
@@ -26,11 +27,17 @@ type serviceFlags struct {
 	Threads     int     `default:"0" placeholder:"N" help:"Worker threads; 0 takes all cores (default ${default})."`
 }
 
-func (f *serviceFlags) config(model string) service.Config {
+func (f *serviceFlags) config(model string) (service.Config, error) {
 	c := service.Defaults()
+	switch {
+	case f.Engine == "scripted" && f.Script == "":
+		return c, &problem.Problem{Code: problem.Setting, Where: "--engine", What: "the scripted engine has no script", Fix: `add --script FILE, with {"text": "Hello"} on each line`}
+	case f.Engine == "local" && f.Script != "":
+		return c, &problem.Problem{Code: problem.Setting, Where: "--script", What: "the local engine samples and reads no script", Fix: "leave one of --engine local and --script out"}
+	}
 	c.Model, c.Script, c.Parser, c.Mode, c.Sampling = model, f.Script, f.Parser, f.Mode, f.Sampling
 	c.Temperature, c.MaxTokens, c.Context, c.Threads = f.Temperature, f.MaxTokens, f.Context, f.Threads
-	return c
+	return c, nil
 }
 
 // serveCmd is `molt serve`.
@@ -87,13 +94,16 @@ like those of molt rl.
 Examples:
 
   molt serve MODEL
-  molt serve --script replies.jsonl               canned replies, to debug a harness: {"text": "Hello"} on each line
+  molt serve --engine scripted --script FILE.jsonl    canned replies: {"text": "Hello"} on each line
   molt serve MODEL --agent.command 'node agent.mjs {prompt_file}'
   curl -sX POST http://127.0.0.1:8377/sessions    {"id": …, "api_key": …, "base_url": …, "openai_base_url": …}`
 }
 
 func (c *serveCmd) Run(ctx context.Context, a *app) error {
-	config := c.config(c.Model)
+	config, err := c.config(c.Model)
+	if err != nil {
+		return err
+	}
 	config.Adapter, config.Listen, config.Cert, config.Key, config.Folder, config.Budget = c.Adapter, c.Listen, c.TLSCert, c.TLSKey, c.Folder, c.Budget
 	config.MiB = c.SessionMiB
 	config.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
