@@ -333,6 +333,32 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestLinkedAtOnce: whoever links a blob that others link too neither fails nor takes it away.
+func TestLinkedAtOnce(t *testing.T) {
+	s := store{cache: t.TempDir(), name: Name{ID: "org/name"}}
+	sum := strings.Repeat("ab", 32)
+	if err := os.MkdirAll(s.path("blobs"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.blob(sum), []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if err := s.link(commit, strconv.Itoa(i), sum, false); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if size(s.blob(sum)) != 1 || size(filepath.Join(s.snapshot(commit), strconv.Itoa(i))) != 1 {
+			t.Fatalf("after %d files the blob is gone", i+1)
+		}
+	}
+}
+
 // TestBranchMoves: a new commit shares the blobs that did not change.
 func TestBranchMoves(t *testing.T) {
 	h := newFakeHub(t, model)

@@ -9,6 +9,7 @@
 package hub
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -110,10 +111,7 @@ func (s store) link(commit, name, sum string, copies bool) error {
 	if have, err := os.Readlink(path); err == nil && have == target && !copies {
 		return nil
 	}
-	temporary := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
-	if err := removed(temporary); err != nil {
-		return err
-	}
+	temporary := path + "." + rand.Text() + ".tmp" // nobody else's: others may link the same file now
 	if copies || os.Symlink(target, temporary) != nil {
 		temporary = s.blob(sum) // the file itself moves in
 	}
