@@ -109,6 +109,9 @@ func TestImages(t *testing.T) {
 	if nodes[1].Parent != 0 || nodes[2].Parent != -1 || len(nodes[1].Images) != 2 || !bytes.Equal(nodes[1].Images[1].Data, a.Data()) {
 		t.Errorf("%+v", nodes)
 	}
+	if selected := w.session.Select(func(n Node) bool { return n.Parent >= 0 }); !bytes.Equal(selected[0].Images[0].Data, a.Data()) || !bytes.Equal(selected[1].Images[1].Data, a.Data()) {
+		t.Errorf("what is selected for training shows images without bytes: %+v", selected)
+	}
 	rollout := traj.Rollout{Outcome: traj.Completed, Nodes: nodes}
 	if err := rollout.Validate(w.gateway.config.Renderer.Tokenizer().VocabSize(), 0); err != nil {
 		t.Error(err)

@@ -17,7 +17,7 @@ func Earned(n Node) bool { return n.Fate == forest.Accepted && n.Kind != Backgro
 func (s *Session) Select(keep func(Node) bool) []traj.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.forest.Nodes()
+	all := s.nodes()
 	kept, needed := make([]bool, len(all)), make([]bool, len(all))
 	for i := range all {
 		kept[i] = keep(s.node(int32(i)))

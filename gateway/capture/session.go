@@ -72,6 +72,11 @@ func (s *Session) budget() int {
 func (s *Session) Nodes() []traj.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.nodes()
+}
+
+// nodes returns the turns, their images with their bytes. The caller holds the lock.
+func (s *Session) nodes() []traj.Node {
 	nodes := s.forest.Nodes()
 	for i := range nodes {
 		s.develop(nodes[i].Images)
