@@ -28,11 +28,6 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 	if p := s.refuses(r); p != nil {
 		return nil, p
 	}
-	if r.HasImages() {
-		if p := s.show(r.Items); p != nil {
-			return nil, p
-		}
-	}
 	sampling, untrained, p := s.gateway.sampling(s.sampling(), &r.Options)
 	if p != nil {
 		return nil, p
@@ -40,6 +35,11 @@ func (s *Session) Ask(ctx context.Context, r *wire.Request, who Caller) (*Call, 
 	renderer, variables, p := s.gateway.renderer(&r.Options)
 	if p != nil {
 		return nil, p
+	}
+	if r.HasImages() {
+		if p := s.show(r.Items); p != nil {
+			return nil, p
+		}
 	}
 	q := &asking{session: s, request: r, who: who, sampling: sampling, untrained: untrained, asked: asked(sampling, r),
 		renderer: renderer, variables: variables, signal: make(chan struct{}, 1)}

@@ -64,6 +64,7 @@ func asks(run engine.Sampling, o *wire.Options) engine.Sampling {
 	if o.MinTokens > 0 {
 		s.MinTokens = o.MinTokens
 	}
+	s.Bias = slices.Clip(s.Bias) // the run's is not for one request to write behind
 	for _, b := range o.Bias {
 		s.Bias = append(s.Bias, engine.Bias(b))
 	}
