@@ -5,6 +5,7 @@
 package service
 
 import (
+	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
@@ -99,7 +100,7 @@ func (s shelf) open(m most, now time.Time) (tasks []restored, notes []string, er
 			tasks = append(tasks, t)
 		}
 	}
-	slices.SortFunc(tasks, func(a, b restored) int { return int(a.number - b.number) })
+	slices.SortFunc(tasks, func(a, b restored) int { return cmp.Compare(a.number, b.number) })
 	return tasks, notes, nil
 }
 
@@ -166,7 +167,10 @@ func (r *restored) finish(now time.Time) (n int) {
 			r.cut++
 		}
 		r.ended = now.Unix()
-		r.file.Write(shelved{At: r.ended, Result: r.results[i]}, i == len(r.results)-1)
+		r.file.Write(shelved{At: r.ended, Result: r.results[i]}, false)
+	}
+	if n > 0 {
+		r.file.Sync()
 	}
 	return n
 }
