@@ -203,6 +203,27 @@ func TestGemmAddsChainByChain(t *testing.T) {
 	})
 }
 
+// A chain of products that are -0 adds +0, so only an old value can leave a -0, and only where nothing is added to it.
+func TestGemmSignsZeros(t *testing.T) {
+	negative := float32(math.Copysign(0, -1))
+	onEveryPath(t, func(t *testing.T, _ *rand.Rand) {
+		for _, c := range []struct {
+			k          int
+			accumulate bool
+			old, want  float32
+		}{
+			{0, false, 7, 0}, {0, false, negative, 0}, {0, true, 7, 7}, {0, true, negative, negative},
+			{1, false, negative, 0}, {1, true, negative, 0}, {Chain + 1, true, negative, 0},
+		} {
+			got := slices.Repeat([]float32{c.old}, 3*17)
+			Gemm(got, 17, slices.Repeat([]float32{negative}, 3*c.k), c.k, 1, RowMajor(slices.Repeat([]float32{1}, 17*c.k), 17), 3, 17, c.k, c.accumulate)
+			if i := diff(got, slices.Repeat([]float32{c.want}, len(got))); i >= 0 {
+				t.Errorf("K=%d accumulate=%v to %v: c[%d] = %v, want %v", c.k, c.accumulate, c.old, i, got[i], c.want)
+			}
+		}
+	})
+}
+
 func TestPoolGemmChangesNoBit(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for threads := 1; threads <= 4; threads++ {
