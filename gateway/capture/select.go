@@ -5,12 +5,8 @@ package capture
 import (
 	"slices"
 
-	"molt/gateway/forest"
 	"molt/traj"
 )
-
-// Earned keeps what led to the rollout's result: turns whose replies were accepted, and no side errands.
-func Earned(n Node) bool { return n.Fate == forest.Accepted && n.Kind != Background }
 
 // Select returns the turns that keep says yes to, for training. A turn that is not kept but leads to one that is stays as
 // observation; the rest is left out.

@@ -9,6 +9,9 @@ import (
 	"molt/traj"
 )
 
+// earned is what led to a rollout's result.
+func earned(n Node) bool { return n.Fate == forest.Accepted && n.Kind != Background }
+
 // TestSelect: one role of several is trained alone, and what it was sampled behind stays where it was.
 func TestSelect(t *testing.T) {
 	w := newWorld(t, inOrder("a title", "one", "two", "sub", "three", "three again"), nil)
@@ -25,7 +28,7 @@ func TestSelect(t *testing.T) {
 		want string
 	}{
 		"everything": {func(Node) bool { return true }, "[-1 a title] [-1 one] [1 two] [-1 sub] [2 three] [2 three again] "},
-		"earned":     {Earned, "[-1 one] [0 two] [-1 sub] [1 three again] "},
+		"earned":     {earned, "[-1 one] [0 two] [-1 sub] [1 three again] "},
 		"sub-agents": {func(n Node) bool { return n.Kind == SubAgent }, "[-1 sub] "},
 		"a late one": {func(n Node) bool { return n.Message.Content == "two" }, "[-1 ] [0 two] "},
 		"nothing":    {func(Node) bool { return false }, ""},

@@ -56,7 +56,7 @@ func TestASessionWaitsForItsLastReply(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if n := len(w.session.Select(Earned)); n != 1 {
+	if n := len(w.session.Select(earned)); n != 1 {
 		t.Errorf("%d turns train", n)
 	}
 }

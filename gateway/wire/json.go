@@ -27,8 +27,8 @@ func Comma(dst []byte, i int) []byte {
 	return dst
 }
 
-// Octets appends the bytes of a text as a list of numbers.
-func Octets(dst []byte, text string) []byte {
+// octets appends the bytes of a text as a list of numbers.
+func octets(dst []byte, text string) []byte {
 	dst = append(dst, '[')
 	for i := range len(text) {
 		dst = Number(Comma(dst, i), int64(text[i]))
@@ -52,5 +52,5 @@ func Logprobs(dst []byte, tokens []Token) []byte {
 func logprob(dst []byte, t *Token) []byte {
 	dst = Quote(append(dst, `"token":`...), t.Text)
 	dst = Real(append(dst, `,"logprob":`...), t.Logp)
-	return Octets(append(dst, `,"bytes":`...), t.Text)
+	return octets(append(dst, `,"bytes":`...), t.Text)
 }
