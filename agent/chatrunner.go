@@ -122,7 +122,7 @@ func (e *episode) judge(ctx context.Context, result Result, err, met error) erro
 	case err != nil:
 		return fmt.Errorf("the agent failed: %w", err)
 	case len(e.nodes) == 0:
-		return errors.New("the agent never called the policy")
+		return errors.New("the agent never called the policy at the address it was given (a program finds it in OPENAI_BASE_URL or ANTHROPIC_BASE_URL)")
 	case result.Truncated:
 		return e.gradeChat(result, fault{traj.Truncated, errors.New("the agent gave up")})
 	}

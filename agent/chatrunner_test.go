@@ -59,7 +59,7 @@ func TestChatRunner(t *testing.T) {
 		{"failed before the first turn", fails, chat.ErrBudget, nil, traj.Harness, 0, "the agent failed: exit code 1"},
 		{"failed on a dead engine", fails, chat.ErrInfrastructure, twoTurns(), traj.Infrastructure, 0, "the policy could not be reached"},
 		{"done with a dead engine", ok(Result{Reward: 1}), chat.ErrInfrastructure, twoTurns(), traj.Infrastructure, 0, "the policy could not be reached"},
-		{"never called", ok(Result{Reward: 1}), nil, nil, traj.Harness, 0, "the agent never called the policy"},
+		{"never called", ok(Result{Reward: 1}), nil, nil, traj.Harness, 0, "the agent never called the policy at the address it was given (a program finds it in OPENAI_BASE_URL or ANTHROPIC_BASE_URL)"},
 		{"not a number", ok(Result{Reward: math.NaN()}), nil, twoTurns(), traj.Grader, 0, "the agent returned reward NaN"},
 	}
 	for _, test := range tests {

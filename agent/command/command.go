@@ -361,9 +361,30 @@ func (r *rollout) said() string {
 	if len(kept) == 0 {
 		kept, _ = r.output.Bytes()
 	}
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD")), "\n")
-	if lines[0] == "" && len(lines) == 1 {
-		return ""
+	text := strings.ReplaceAll(strings.ToValidUTF8(string(kept), "\uFFFD"), r.values["workspace"], "{workspace}")
+	if last := lastWords(text); last != "" {
+		return "; it last said: " + last
 	}
-	return "; it last said: " + strings.Join(lines[max(0, len(lines)-6):], " | ")
+	return ""
+}
+
+// lastWords joins the end of a text: of at most 6 lines, as many as fit into 200 bytes, the last one always. Of a traceback that is
+// the exception. Lines that only underline the one before are left out.
+func lastWords(text string) string {
+	const mostLines, mostBytes = 6, 200
+	var kept []string
+	size := 0
+	for _, line := range slices.Backward(strings.Split(text, "\n")) {
+		line = strings.TrimSpace(line)
+		if strings.Trim(line, "^~ ") == "" {
+			continue
+		}
+		size += len(line) + len(" | ")
+		if len(kept) == mostLines || len(kept) > 0 && size > mostBytes {
+			break
+		}
+		kept = append(kept, line)
+	}
+	slices.Reverse(kept)
+	return strings.Join(kept, " | ")
 }
