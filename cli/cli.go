@@ -152,6 +152,9 @@ func mistyped(err error, args []string) error {
 	if flag == "model" {
 		full = []string{"--model.model_name_or_path"}
 	}
+	if (flag == "config" || flag == "recipe") && slices.Contains([]string{"rl", "sft", "eval"}, args[0]) {
+		return &problem.Problem{Code: problem.Usage, What: "unknown flag --" + flag, Fix: "name the recipe without a flag: molt " + args[0] + " FILE.yaml"}
+	}
 	if len(full) == 0 {
 		return usage(err.Error())
 	}
@@ -208,14 +211,14 @@ func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
 	go func() { // ends with stop
 		select {
 		case <-signals:
-			fmt.Fprintln(stderr, "\nstopping: finishing what is needed to resume. Once more stops at once.")
+			fmt.Fprintln(stderr, "\nstopping in order. Once more stops at once.")
 			cancel(errInterrupted)
 		case <-done:
 			return
 		}
 		select {
 		case <-signals:
-			fmt.Fprintln(stderr, "stopped. The same command resumes from the last checkpoint.")
+			fmt.Fprintln(stderr, "stopped. The same command resumes a run from its last checkpoint.")
 			os.Exit(exitInterrupted)
 		case <-done:
 		}

@@ -29,7 +29,7 @@ Examples:
 
   molt hub reasoning_gym -- countdown --size 500 --out countdown.jsonl
   molt hub verifiers -- my_taskset --size 100 --out tasks.jsonl
-  molt rl --agent.path hub:reasoning_gym --data.prompt_dataset countdown.jsonl --data.label_key label …`
+  molt rl --agent.path hub:reasoning_gym --data.prompt_dataset countdown.jsonl --data.input_key messages --data.label_key label …`
 }
 
 func (c *hubCmd) Run(ctx context.Context, a *app) (err error) {

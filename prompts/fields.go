@@ -137,7 +137,7 @@ func member(members map[string]jsontext.Value, key string) (jsontext.Value, *fau
 	if v, ok := members[key]; ok {
 		return v, nil
 	}
-	return nil, &fault{key, "missing", "add it, or name the key that the rows use: " + keys(members)}
+	return nil, &fault{key, Missing, "add it, or name the key that the rows use: " + keys(members)}
 }
 
 // keys lists what a row has, for the sentence that says what it lacks.

@@ -59,5 +59,8 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Missing is what is wrong with a row that lacks a key.
+const Missing = "missing"
+
 // fault is a Problem before anyone knows where it is.
 type fault struct{ field, what, fix string }

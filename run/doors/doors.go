@@ -87,6 +87,9 @@ func (a *Agent) openPython(ctx context.Context) error {
 		if raised, ok := errors.AsType[*python.Raised](err); ok {
 			refused.Text = raised.Traceback
 		}
+		if _, missing := os.Stat(p.File); missing != nil {
+			refused.Fix = "check the path"
+		}
 		return refused
 	}
 	a.pool, a.kind = pool, kind

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"molt/agent"
@@ -258,7 +259,11 @@ func (s *Service) listen(c *Config) error {
 	}
 	listener, err := serve.Listen(c.Listen, c.Token, secure)
 	if err != nil {
-		return &problem.Problem{Code: problem.Resource, Where: "--listen", What: err.Error(), Fix: "choose another address; on one that other machines reach, give --token-file, --tls-cert and --tls-key", Err: err}
+		fix := "choose another address; on one that other machines reach, give --token-file, --tls-cert and --tls-key"
+		if errors.Is(err, syscall.EADDRINUSE) {
+			fix = "end what listens there, or choose another address"
+		}
+		return &problem.Problem{Code: problem.Resource, Where: "--listen", What: err.Error(), Fix: fix, Err: err}
 	}
 	s.listener, s.secure = listener, secure != nil
 	return nil

@@ -130,7 +130,7 @@ func Read(files []string, weights []float64, keys prompts.Keys, maxSamples int) 
 		}
 		set, err := prompts.Load(c)
 		if err != nil {
-			return nil, fileProblems(file, err)
+			return nil, fileProblems(file, keys, err)
 		}
 		sets = append(sets, &Set{set, file})
 	}
@@ -138,7 +138,7 @@ func Read(files []string, weights []float64, keys prompts.Keys, maxSamples int) 
 }
 
 // fileProblems are everything that is wrong with a prompt file.
-func fileProblems(file string, err error) error {
+func fileProblems(file string, keys prompts.Keys, err error) error {
 	found, ok := errors.AsType[prompts.Problems](err)
 	if !ok {
 		return &problem.Problem{Code: problem.Data, Where: file, What: "cannot read it", Why: problem.Reason(err), Fix: "check the path and the data settings", Err: err}
@@ -151,6 +151,9 @@ func fileProblems(file string, err error) error {
 		}
 		if f.Field != "" {
 			p.What = fmt.Sprintf("key %q: %s", f.Field, f.What)
+		}
+		if f.What == prompts.Missing && (f.Field == keys.Input || f.Field == keys.Messages) {
+			p.Fix += "; --data.input_key names it"
 		}
 		list = append(list, p)
 	}

@@ -14,12 +14,14 @@ def row(messages: list, label: dict, source: str) -> str:
 
 def write(lines, path: str | None) -> None:
     out = sys.stdout if path in (None, "-") else open(path, "w", encoding="utf-8")
+    count = 0
     try:
-        for line in lines:
+        for count, line in enumerate(lines, 1):
             out.write(line + "\n")
     finally:
         if out is not sys.stdout:
             out.close()
+            print(f"wrote {count} prompts to {path}", file=sys.stderr)
 
 
 def parser(description: str) -> argparse.ArgumentParser:
