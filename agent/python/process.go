@@ -271,12 +271,15 @@ func (p *Pool) typed(m *process, err error) error {
 	return err
 }
 
+// ended reports whether the process has ended, or is about to.
 func (p *process) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	select {
 	case <-p.over:
 		return true
 	default:
-		return false
+		return p.killed != ""
 	}
 }
 

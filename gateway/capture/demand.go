@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -25,34 +24,16 @@ import (
 type demand struct {
 	*bound
 	ends []int32 // tokens that end a turn
-	why  string  // why a turn does not train from which something was kept out
+	why  string  // why its turns do not train
 }
 
-// begin makes the constraint of one reply that has sampled these ids. narrowed is set as soon as an id is kept out.
-func (d *demand) begin(sampled []engine.Token, narrowed *atomic.Bool) engine.Constraint {
+// begin makes the constraint of one reply that has sampled these ids.
+func (d *demand) begin(sampled []engine.Token) engine.Constraint {
 	w := d.grammar.Walk(d.words, d.ends, d)
 	for _, t := range sampled {
 		w.Take(t.ID)
 	}
-	return &watched{w, narrowed}
-}
-
-// watched is a constraint that says whether it ever kept anything out.
-type watched struct {
-	*grammar.Walk
-	narrowed *atomic.Bool
-}
-
-func (w *watched) Allowed(mask []uint64) {
-	w.Walk.Allowed(mask)
-	if w.narrowed.Load() {
-		return
-	}
-	n := 0
-	for _, word := range mask {
-		n += bits.OnesCount64(word)
-	}
-	w.narrowed.Store(n < w.Size())
+	return w
 }
 
 // wants says what a request demands, but for the schemas of tools. param names the request's field, "" for no demand.

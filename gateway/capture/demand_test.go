@@ -93,12 +93,12 @@ func called(name, arguments string) string {
 	return "<tool_call>\n{\"name\": \"" + name + "\", \"arguments\": " + arguments + "}\n</tool_call>"
 }
 
-// TestStrictCalls: a turn without a call is as free as ever, and trains; one with a call of a strict tool conforms, or the
-// script that does not is stopped.
+// TestStrictCalls: a turn without a call is as free as ever; one with a call of a strict tool conforms, or the script that does
+// not is stopped. None trains: if those without a call did, calling would never be learned, and not calling would.
 func TestStrictCalls(t *testing.T) {
 	for _, c := range []struct{ said, untrained, problem string }{
-		{"Hello <b>there</b>.", "", ""},
-		{"<think>\n<tool_call>?\n</think>\n\nHello.", "", ""},
+		{"Hello <b>there</b>.", "strict", ""},
+		{"<think>\n<tool_call>?\n</think>\n\nHello.", "strict", ""},
 		{"I see. " + called("price", `{"item": "pen", "n": 3}`) + "\nAnd", "strict", ""},
 		{called("look", `{"at": "x"}`) + called("price", `{"item":"cup","n":-1}`), "strict", ""},
 		{called("price", `{"item": "ink", "n": 3}`), "", "does not allow"},
@@ -140,7 +140,7 @@ func TestStrictByPolicy(t *testing.T) {
 func TestAllowedTools(t *testing.T) {
 	w := newWorld(t, inOrder("no", called("price", `{"item": "pen", "n": 1}`)), nil)
 	only := func(o *wire.Options) { o.Choose.Only = []string{"look"} }
-	if got := w.send(demanding(t, "q", only), Caller{}); got.Content != "no" || w.session.Export().Tree[0].Untrained != "" {
+	if got := w.send(demanding(t, "q", only), Caller{}); got.Content != "no" || w.session.Export().Tree[0].Untrained != "tool_choice" {
 		t.Errorf("%+v", got)
 	}
 	if _, p := w.whole(demanding(t, "r", only)); p == nil || !strings.Contains(p.Message, "does not allow") {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"molt/chat"
@@ -31,8 +30,6 @@ type flight struct {
 	rewrote bool // the template alone would have shown earlier turns differently
 	ctx     context.Context
 	cancel  context.CancelFunc
-
-	narrowed atomic.Bool // an id was kept out by the demand
 
 	mu        sync.Mutex // guards what follows
 	tokens    []engine.Token
@@ -108,7 +105,7 @@ func (f *flight) resume(had engine.Reply, attempt int) (engine.Reply, error) {
 	r.Sampling.MaxTokens -= len(had.Tokens)
 	r.Key.Turn ^= int32(attempt) << 24
 	if f.demand != nil {
-		r.Constrain = func() engine.Constraint { return f.demand.begin(had.Tokens, &f.narrowed) }
+		r.Constrain = func() engine.Constraint { return f.demand.begin(had.Tokens) }
 	}
 	if r.Sampling.MaxTokens < 1 {
 		had.Finish = traj.FinishLength
@@ -207,7 +204,7 @@ func (f *flight) fill(tokens []engine.Token, reply engine.Reply, r *reading, fou
 		t.Version = append(t.Version, k.Version)
 	}
 	t.Finish, t.Stop, t.Cached = reply.Finish, r.stop, reply.Cached
-	if f.narrowed.Load() {
+	if f.demand != nil { // also where nothing was kept out: which turns those are, the policy chose
 		t.Untrained = f.demand.why
 	}
 	if problem != nil {

@@ -163,7 +163,7 @@ func (q *asking) flight(choice int) *flight {
 		Tag:      s.tag(q.ordinal, choice),
 	}
 	if f.demand != nil {
-		f.request.Constrain = func() engine.Constraint { return f.demand.begin(nil, &f.narrowed) }
+		f.request.Constrain = func() engine.Constraint { return f.demand.begin(nil) }
 	}
 	return f
 }
