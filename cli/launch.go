@@ -5,13 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 
-	"molt/gateway/capture"
-	"molt/internal/spell"
-	"molt/metrics"
 	"molt/run/service"
 )
 
@@ -60,7 +55,7 @@ func (c *launchCmd) Run(ctx context.Context, a *app) error {
 		if c.JSON {
 			err = errors.Join(err, a.dataJSON(map[string]any{"exit_code": code, "captured": export}))
 		} else {
-			err = errors.Join(err, a.data(legible(captured(export, code))))
+			err = errors.Join(err, a.data(legible(fmt.Sprintf("\nthe harness ended with exit code %d\n%s", code, captured(export)))))
 		}
 	}
 	if err == nil && code != exitOK {
@@ -82,102 +77,4 @@ func (c *launchCmd) args() []string {
 		return c.Args[1:]
 	}
 	return c.Args
-}
-
-// captured is an export for people.
-func captured(e *capture.Export, code int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\ncaptured %s, %d tokens; the harness ended with exit code %d\n", turns(len(e.Tree)), e.Used, code)
-	children := map[int32][]int32{}
-	for i, n := range e.Tree {
-		children[n.Parent] = append(children[n.Parent], int32(i))
-	}
-	var show func(at int32, depth int)
-	show = func(at int32, depth int) {
-		n := &e.Tree[at]
-		fmt.Fprintf(&b, "  %s%s\n", strings.Repeat("  ", depth), turnLine(at, n))
-		inner := depth + 1
-		if len(children[at]) == 1 {
-			inner = depth // a conversation that only goes on stays in its column
-		}
-		for _, child := range children[at] {
-			show(child, inner)
-		}
-	}
-	for _, root := range children[-1] {
-		show(root, 0)
-	}
-	if len(e.Segments) > 0 {
-		fmt.Fprintf(&b, "segments\n")
-	}
-	for i, s := range e.Segments {
-		train := 0
-		for _, action := range s.Action {
-			if action {
-				train++
-			}
-		}
-		fmt.Fprintf(&b, "  %d  %-10s %6d tokens, %d of them train (%s, %s)\n", i, s.Kind, len(s.Tokens), train, s.Reason, s.Fate)
-	}
-	b.WriteString(certificate(e))
-	return b.String()
-}
-
-func turns(n int) string {
-	if n == 1 {
-		return "1 turn"
-	}
-	return fmt.Sprintf("%d turns", n)
-}
-
-func turnLine(at int32, n *capture.Node) string {
-	said := strings.Join(strings.Fields(n.Message.Content), " ")
-	for _, call := range n.Message.ToolCalls {
-		said += " → " + call.Name + " " + call.Arguments.String()
-	}
-	line := fmt.Sprintf("turn %d  %d shown, ", at, len(n.Observation))
-	switch n := len(n.Images); n {
-	case 0:
-	case 1:
-		line += "1 image, "
-	default:
-		line += fmt.Sprintf("%d images, ", n)
-	}
-	line += fmt.Sprintf("%d sampled, %s", len(n.Sampled), n.Finish)
-	if n.Kind != capture.Main {
-		line += ", " + string(n.Kind)
-	}
-	if n.Parent < 0 && at > 0 {
-		line += ", begins a segment: " + string(n.Reason)
-	}
-	return line + "  " + metrics.Clean(spell.Cut(said, 60))
-}
-
-// certificate says whether every sampled id has its log-prob, and trains once, or not at all where its turn does not train.
-func certificate(e *capture.Export) string {
-	sampled, logps, apart, trained := 0, 0, 0, 0
-	var why []string
-	for _, n := range e.Tree {
-		sampled, logps = sampled+len(n.Sampled), logps+len(n.LogpGen)
-		if n.Untrained != "" {
-			apart += len(n.Sampled)
-			why = append(why, n.Untrained)
-		}
-	}
-	for _, s := range e.Segments {
-		for _, action := range s.Action {
-			if action {
-				trained++
-			}
-		}
-	}
-	slices.Sort(why)
-	switch {
-	case sampled != logps || sampled != trained+apart:
-		return fmt.Sprintf("NO certificate: %d sampled ids, %d log-probs, %d trained on, %d of turns that do not train\n", sampled, logps, trained, apart)
-	case apart > 0:
-		return fmt.Sprintf("certificate: %d sampled ids, each with the log-prob it was sampled with; %d are trained on, each in exactly one segment, and %d are not, as their clients demanded (%s)\n",
-			sampled, trained, apart, strings.Join(slices.Compact(why), ", "))
-	}
-	return fmt.Sprintf("certificate: %d sampled ids, each with the log-prob it was sampled with, each trained on in exactly one segment\n", sampled)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"molt/internal/spell"
 	"molt/metrics"
@@ -11,7 +12,7 @@ import (
 
 // showCmd is `molt show`.
 type showCmd struct {
-	Folder   string `arg:"" name:"run" help:"Run folder, or the folder of a quickstart."`
+	Folder   string `arg:"" name:"run" help:"Run folder, or the folder of a quickstart; or a file with the export of a session, - for standard input."`
 	Rollouts bool   `xor:"what" help:"List every kept rollout."`
 	Rollout  string `xor:"what" help:"Show one rollout turn by turn: best, worst, or STEP/GROUP/SAMPLE." placeholder:"NAME"`
 	Group    string `xor:"what" help:"Compare the kept rollouts of a group where they first differ." placeholder:"STEP/GROUP"`
@@ -28,12 +29,16 @@ func (*showCmd) Help() string {
   molt show runs/one --rollout best             what was said
   molt show runs/one --group 12/3               where the rollouts of a group part
   molt show runs/one --rollout 12/3/0 --tokens  log-probs, ratio, advantage of each token
-  molt show runs/one --rollout 12/3/0 --token 57`
+  molt show runs/one --rollout 12/3/0 --token 57
+  curl -s http://127.0.0.1:8377/sessions/ID/export | molt show -`
 }
 
 func (c *showCmd) Run(a *app) error {
 	if c.Rollout == "" && (c.Tokens || c.Token != nil) {
 		return &problem.Problem{Code: problem.Usage, What: "--token and --tokens have no effect without --rollout", Fix: "add --rollout best, worst or STEP/GROUP/SAMPLE"}
+	}
+	if info, err := os.Stat(c.Folder); c.Folder == "-" || err == nil && info.Mode().IsRegular() {
+		return c.export(a)
 	}
 	l, err := look.At(c.Folder)
 	if err != nil {
@@ -52,6 +57,21 @@ func (c *showCmd) Run(a *app) error {
 		return c.group(a, l)
 	}
 	return c.summary(a, l)
+}
+
+// export shows what a session captured.
+func (c *showCmd) export(a *app) error {
+	if c.Rollouts || c.Rollout != "" || c.Group != "" {
+		return &problem.Problem{Code: problem.Usage, What: "--rollouts, --rollout and --group are of run folders; the export of a session has none", Fix: "leave them out"}
+	}
+	e, err := readExport(c.Folder, a.stdin)
+	switch {
+	case err != nil:
+		return err
+	case c.JSON:
+		return a.dataJSON(e)
+	}
+	return a.data(legible(captured(e)))
 }
 
 // newestShown bounds the list below the summary.
