@@ -163,7 +163,7 @@ func TestCtrlCOnce(t *testing.T) {
 				r.hear(c.until)
 				r.signal(signal)
 				r.ends(exitInterrupted)
-				r.hear(`stopping: finishing`)
+				r.hear(`stopping in order`)
 				r.hear(`error\[MOLT-I001\]: .*: stopped after step [1-9]`)
 				if newest, _ := filepath.Glob(filepath.Join(dir, out, "checkpoints", "step-0*[1-9]*")); len(newest) == 0 {
 					t.Error("nothing was saved")
