@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"strconv"
 )
 
@@ -62,7 +63,8 @@ func (c *Chain) parse(line []byte) (record []byte, err error) {
 var ErrDamaged = errors.New("it is damaged")
 
 // Read calls each with each record, which it must not keep. It returns the chain and the bytes of the lines that were finished:
-// a last one without its line end was not. An error of each, like a line that does not fit, is ErrDamaged.
+// a last one without its line end was not. An error of each, like a line that does not fit, is ErrDamaged, unless it says that
+// another file is there and cannot be read now.
 func Read(data []byte, each func(record []byte) error) (c Chain, size int, err error) {
 	for {
 		n := bytes.IndexByte(data[size:], '\n')
@@ -72,6 +74,9 @@ func Read(data []byte, each func(record []byte) error) (c Chain, size int, err e
 		record, err := c.parse(data[size : size+n])
 		if err == nil {
 			err = each(record)
+		}
+		if other, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(other, fs.ErrNotExist) {
+			return c, size, fmt.Errorf("byte %d: %w", size, err)
 		}
 		if err != nil {
 			return c, size, fmt.Errorf("byte %d: %w: %w", size, ErrDamaged, err)

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -107,5 +109,17 @@ func TestDamage(t *testing.T) {
 	}
 	if _, _, err := Read(whole, func([]byte) error { return errors.New("it does not fit") }); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a record that does not fit: %v", err)
+	}
+}
+
+// TestUnreadableFilesAreNoDamage: a record may name another file. One that is gone is damage, one that cannot be read now is not.
+func TestUnreadableFilesAreNoDamage(t *testing.T) {
+	var c Chain
+	line := c.add([]byte("{}"))
+	for why, damaged := range map[error]bool{fs.ErrPermission: false, syscall.EMFILE: false, fs.ErrNotExist: true} {
+		_, _, err := Read(line, func([]byte) error { return fmt.Errorf("image: %w", &fs.PathError{Op: "open", Path: "x", Err: why}) })
+		if !errors.Is(err, why) || errors.Is(err, ErrDamaged) != damaged {
+			t.Errorf("%v: %v", why, err)
+		}
 	}
 }
