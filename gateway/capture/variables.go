@@ -29,12 +29,16 @@ func (g *Gateway) renderer(o *wire.Options) (*chat.Renderer, []chat.Member, *wir
 		return g.config.Renderer, nil, p
 	}
 	key := chat.Object(variables...).String()
+	named := slices.ContainsFunc(o.Variables, func(m chat.Member) bool { return g.known()[m.Name] })
+	if named {
+		key = "named " + key
+	}
 	g.renderers.mu.Lock()
 	defer g.renderers.mu.Unlock()
 	made, ok := g.renderers.made[key]
 	if !ok {
 		var err error
-		if made, err = g.varied(variables); err != nil {
+		if made, err = g.varied(variables, named); err != nil {
 			return nil, nil, wire.Badf("chat_template_kwargs", "is %.200s, and the chat template fails: %v", key, err)
 		}
 		if len(g.renderers.made) >= maxRenderers || g.renderers.made == nil {
@@ -92,11 +96,12 @@ func newKnown(source string) map[string]bool {
 	return known
 }
 
-// varied makes a renderer under variables; nil when it shows what the run's shows.
-func (g *Gateway) varied(variables []chat.Member) (*chat.Renderer, error) {
+// varied makes a renderer under variables. It is nil when no variable is named by the request, but follows from what its wire has,
+// and a small conversation is shown as the run's renderer shows it.
+func (g *Gateway) varied(variables []chat.Member, named bool) (*chat.Renderer, error) {
 	r, err := g.config.Renderer.With(variables)
-	if err != nil {
-		return nil, err
+	if err != nil || named {
+		return r, err
 	}
 	one := chat.Message{Role: chat.User, Content: "x"}
 	said := chat.Message{Role: chat.Assistant, Content: "y", Reasoning: "z"}

@@ -82,3 +82,16 @@ func TestVariablesGoOn(t *testing.T) {
 	}
 	w.sound()
 }
+
+// TestNamedVariablesAreKept: what a variable changes may show in conversations that nobody tried, such as those with images.
+func TestNamedVariablesAreKept(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	known := ""
+	for name := range w.gateway.known() {
+		known = max(known, name)
+	}
+	r, variables, p := w.gateway.renderer(&wire.Options{Variables: []chat.Member{{Name: known, Value: chat.Bool(true)}}})
+	if p != nil || r == w.gateway.config.Renderer || len(variables) != 1 {
+		t.Errorf("%q: %v, %v", known, variables, p)
+	}
+}
