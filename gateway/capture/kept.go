@@ -39,9 +39,16 @@ func (g *Gateway) full(more int) bool { return g.kept.Load()+int64(more) >= g.co
 func size(items []*chat.Item) int {
 	n := 0
 	for _, item := range items {
-		n += 256 + len(item.Message.Content) + len(item.Message.Reasoning)
-		for _, c := range item.Message.ToolCalls {
-			n += len(c.Name) + len(c.Arguments.String())
+		m := &item.Message
+		n += 256 + len(m.Content) + len(m.Reasoning) + len(m.ToolCallID) + len(m.Name)
+		for _, c := range m.ToolCalls {
+			n += 64 + len(c.ID) + len(c.Name) + len(c.Arguments.String())
+		}
+		for _, p := range m.Parts {
+			n += 64 + len(p.Text)
+		}
+		for _, h := range item.Handles {
+			n += 16 + len(h)
 		}
 	}
 	return n
@@ -49,5 +56,5 @@ func size(items []*chat.Item) int {
 
 // turnSize estimates what a turn weighs: its ids twice, as the newest path is kept in one piece, log-probs and versions.
 func turnSize(t *forest.Turn) int {
-	return 512 + 8*len(t.Observation) + 20*len(t.Sampled) + size([]*chat.Item{t.Item})
+	return 512 + len(t.Asked) + 8*len(t.Observation) + 20*len(t.Sampled) + size([]*chat.Item{t.Item})
 }

@@ -6,8 +6,22 @@ import (
 	"testing"
 
 	"molt/chat"
+	"molt/gateway/forest"
 	"molt/gateway/wire"
 )
+
+// TestEveryTextIsCounted: what a client chooses the length of counts.
+func TestEveryTextIsCounted(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, m := range []chat.Message{{Content: long}, {Reasoning: long}, {ToolCallID: long}, {Name: long}, {ToolCalls: []chat.ToolCall{{ID: long}}}, {ToolCalls: []chat.ToolCall{{Name: long}}}, {Parts: []chat.Part{{Text: long}}}} {
+		if size([]*chat.Item{{Message: m}}) < 1<<20 {
+			t.Errorf("%+.80v counts too little", m)
+		}
+	}
+	if size([]*chat.Item{{Handles: []string{long}}}) < 1<<20 || turnSize(&forest.Turn{Asked: long, Item: &chat.Item{}}) < 1<<20 {
+		t.Error("a handle, or what was asked, counts too little")
+	}
+}
 
 // TestMemoryIsBounded: what does not fit may be asked again when another session has ended.
 func TestMemoryIsBounded(t *testing.T) {
