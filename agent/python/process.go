@@ -271,16 +271,11 @@ func (p *Pool) typed(m *process, err error) error {
 	return err
 }
 
-// ended reports whether the process has ended, or is about to.
+// ended reports whether the process has ended, or is about to: it is killed, or nobody answers its calls.
 func (p *process) ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-p.over:
-		return true
-	default:
-		return p.killed != ""
-	}
+	return p.killed != "" || p.calls == nil
 }
 
 // finish lets the process close what it has, then kills it.
