@@ -180,8 +180,14 @@ func (k *killer) wait(dir string, p *process) {
 	}
 }
 
-// witness notes what the killed leg was doing.
+// witness notes what the killed leg was doing. After a kill before or behind a leg's events later ones are spread wider.
 func (k *killer) witness(dir string) {
+	before := k.inside
+	defer func() {
+		if k.inside == before {
+			k.span += k.span / 2
+		}
+	}()
 	records, err := metrics.Salvage(filepath.Join(dir, folder.EventsFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		k.t.Fatal(err)
