@@ -15,8 +15,10 @@ import (
 	"molt/run/problem"
 )
 
-// maxExport bounds the file of an export, in bytes.
-const maxExport = 1 << 30
+const (
+	maxExport = 1 << 30 // bytes of the file of an export
+	maxIndent = 20      // columns of a tree; what branches deeper stands in the last
+)
 
 // readExport reads what GET /sessions/ID/export answered. A path of - is standard input.
 func readExport(path string, stdin io.Reader) (*capture.Export, error) {
@@ -79,7 +81,7 @@ func captured(e *capture.Export) string {
 	var show func(at int32, depth int)
 	show = func(at int32, depth int) {
 		n := &e.Tree[at]
-		fmt.Fprintf(&b, "  %s%s\n", strings.Repeat("  ", depth), turnLine(at, n))
+		fmt.Fprintf(&b, "  %s%s\n", strings.Repeat("  ", min(depth, maxIndent)), turnLine(at, n))
 		inner := depth + 1
 		if len(children[at]) == 1 {
 			inner = depth // a conversation that only goes on stays in its column

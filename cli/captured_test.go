@@ -56,3 +56,16 @@ func TestCertificate(t *testing.T) {
 		}
 	}
 }
+
+// TestDeepTreesStayNarrow: a tree that branches at every turn is printed in as many lines as it has turns, none of them long.
+func TestDeepTreesStayNarrow(t *testing.T) {
+	e := &capture.Export{}
+	for i := range int32(400) {
+		e.Tree = append(e.Tree, capture.Node{Parent: i/2*2 - 1})
+	}
+	for line := range strings.Lines(captured(e)) {
+		if len(line) > 200 {
+			t.Fatalf("a line of %d bytes", len(line))
+		}
+	}
+}
