@@ -63,3 +63,19 @@ func TestBadGuests(t *testing.T) {
 		})
 	}
 }
+
+// TestEndedBeforeItIsOver: a process that is killed, or whose calls nobody answers, is given no rollout, though it may still be there.
+func TestEndedBeforeItIsOver(t *testing.T) {
+	for why, end := range map[string]func(*process){
+		"killed":   func(p *process) { p.killed = "a call in it did not end" },
+		"answered": func(p *process) { p.fail() },
+	} {
+		p := &process{over: make(chan struct{}), calls: map[uint64]chan answer{}}
+		if p.ended() {
+			t.Fatal("it has ended before it did")
+		}
+		if end(p); !p.ended() {
+			t.Errorf("%s: it goes on", why)
+		}
+	}
+}
